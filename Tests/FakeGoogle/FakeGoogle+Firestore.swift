@@ -3,14 +3,14 @@ import ReelHTTPFakes
 
 extension FakeGoogle {
   package struct Document: Sendable {
-    /// JSON of `fields`.
+    /// `fields` in JSON.
     var fields: Data
     var version: Int
 
     package init(fields: Data, version: Int) { (self.fields, self.version) = (fields, version) }
   }
 
-  /// What is in the document at `path` below the root: `Post/ID`.
+  /// The fields of the document at `path` below the root: `Post/ID`.
   package func fields(_ path: String) -> [String: [String: Any]]? {
     let name = Self.root + "/" + path
     return state.withLock { $0.documents[name]?.fields }.flatMap {
@@ -18,7 +18,7 @@ extension FakeGoogle {
     }
   }
 
-  /// As somebody's hand does it in Google's console.
+  /// Removes a document, as somebody may do in Google's console.
   package func remove(_ path: String) {
     state.withLock { $0.documents[Self.root + "/" + path] = nil }
   }
@@ -34,7 +34,7 @@ extension FakeGoogle {
     state.withLock { $0.documents[Self.root + "/" + path]?.fields = data }
   }
 
-  /// The documents of a collection, by their ids.
+  /// The ids of the documents in a collection.
   package func ids(in collection: String) -> [String] {
     let prefix = Self.root + "/" + collection + "/"
     return state.withLock { state in
@@ -119,7 +119,7 @@ extension FakeGoogle {
     return .json(["writeResults": writes.map { _ in ["updateTime": "x"] }, "commitTime": "x"])
   }
 
-  /// The document's fields after `write`: with a mask, the others stay.
+  /// The document's fields after `write`; with a mask, the other fields stay.
   private static func changed(_ write: [String: Any], _ document: Document?) -> [String: Any] {
     let update = (write["update"] as? [String: Any])?["fields"] as? [String: Any] ?? [:]
     guard let mask = (write["updateMask"] as? [String: Any])?["fieldPaths"] as? [String] else {

@@ -9,7 +9,7 @@ extension FakeGoogle {
     package var contentType: String
     package var metadata: [String: String]
     package var generation: Int
-    /// What is told of it where the bytes are not kept.
+    /// What is reported about the object if its bytes are not kept.
     var told: (length: Int, crc32c: String?)?
 
     package init(bytes: [UInt8], contentType: String, metadata: [String: String], generation: Int) {
@@ -22,7 +22,7 @@ extension FakeGoogle {
     let name: String
     let generation: Int
   }
-  /// When what was deleted softly will be gone.
+  /// When soft-deleted objects will be gone for good.
   package static let hardDeleteTime = "2099-01-02T03:04:05.678Z"
 
   package struct Session: Sendable {
@@ -31,16 +31,16 @@ extension FakeGoogle {
     let metadata: [String: String]
     let crc32c: String?
     let generationMatch: Int?
-    /// Bytes that arrived.
+    /// The number of bytes that arrived.
     var length = 0
     var bytes: [UInt8] = []
-    /// The object that came of it.
+    /// The generation of the object that it became.
     package var generation: Int?
   }
 
-  /// What parts are made of.
+  /// The size of which a part must be a multiple.
   static let granule = 256 << 10
-  /// What a part that broke is cut down to. The real one's is as large as that of parts.
+  /// The size to a multiple of which a part that was cut off is kept. In the real service it is that of parts.
   package static let kept = 64 << 10
 
   func storage(_ path: String, _ request: ReceivedRequest, _ state: inout State) -> ServerAction {
@@ -128,7 +128,7 @@ extension FakeGoogle {
       let type = request.json["contentType"] as? String,
       request.header("X-Upload-Content-Type") == type, request.header("X-Upload-Content-Length") != nil
     else { return .error(400, "invalid", "Bad Request") }
-    // As the real one, it does not look here whether the object is there: the end of the upload does.
+    // Like the real service, it does not check here whether the object exists: the end of the upload does.
     let id = "\(Self.sessionMark)\(UUID().uuidString)"
     state.sessions[id] = Session(
       name: name, contentType: type, metadata: request.json["metadata"] as? [String: String] ?? [:],
@@ -206,7 +206,7 @@ extension FakeGoogle {
   private struct Range {
     let first: Int?
     let count: Int
-    /// Nil where nobody said.
+    /// Nil where it is not stated.
     let total: Int?
 
     init?(_ text: String?) {

@@ -2,7 +2,8 @@ import Foundation
 import ReelHTTPFakes
 
 extension FakeGoogle {
-  /// RFC 7523, as Google does it: the statement has to be signed by the account's key, about now, for this address.
+  /// RFC 7523 as Google implements it: the assertion must be signed with the account's key, recent, and meant for this
+  /// address.
   func giveToken(_ request: ReceivedRequest, _ state: inout State) -> ServerAction {
     var form = URLComponents()
     form.percentEncodedQuery = String(decoding: request.body, as: UTF8.self)
@@ -55,10 +56,10 @@ extension FakeGoogle {
   }
 }
 
-/// A service account's key, made anew for each run of the tests.
+/// A service account's key, generated for each run of the tests.
 package enum TestKey {
   package static let id = "5f1e0d"
-  // A key of 2048 bits can be made.
+  // Generating a key of 2048 bits does not fail.
   package static let key: TestRSAKey = {
     do { return try TestRSAKey(bits: 2048) } catch { preconditionFailure("\(error)") }
   }()

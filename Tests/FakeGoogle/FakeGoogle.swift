@@ -4,14 +4,14 @@ import ReelHTTPFakes
 import ReelRemoteStorage
 import Synchronization
 
-/// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
-/// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
+/// A fake of Google's services: Cloud Storage, Firestore and the token endpoint, on one port of 127.0.0.1. It is strict
+/// where the real ones are: tokens, preconditions, checksums, offsets, transactions.
 package final class FakeGoogle: Sendable {
   package static let bucket = "my-app.appspot.com"
   package static let project = "my-app"
   package static let email = "reel@my-app.iam.gserviceaccount.com"
 
-  /// Stands in every upload's address.
+  /// Occurs in the address of every upload session.
   package static let sessionMark = "s3cret-session-"
 
   package let state = Mutex(State())
@@ -20,20 +20,20 @@ package final class FakeGoogle: Sendable {
   private let server = Mutex<LoopbackServer?>(nil)
   private let proxy = Mutex<Int?>(nil)
 
-  /// What it knows.
+  /// The state of the services.
   package struct State {
     package var tokens: [String: Int] = [:]
-    /// How often a token is taken before it has ended; nil for ever.
+    /// How often a token is accepted before it expires; nil for no limit.
     package var tokenUses: Int?
     package var tokensGiven = 0
     package var faults: [Fault] = []
     package var objects: [String: Object] = [:]
-    /// What is kept of objects that were deleted; nil where nothing is.
+    /// The objects that were soft-deleted; nil if deleted objects are not kept.
     package var kept: [Kept]?
     package var sessions: [String: Session] = [:]
     package var documents: [String: Document] = [:]
     package var transactions: [String: [String: Int]] = [:]
-    /// Grows with everything that is made.
+    /// Advances with everything that is made.
     package var clock = 0
     package var bytesKept = 0
     package var commits = 0
@@ -44,19 +44,19 @@ package final class FakeGoogle: Sendable {
     }
   }
 
-  /// What goes wrong with the nth request (from 1, once) whose method and target hold `words`.
+  /// A fault of the nth request (from 1, once) whose method and target contain `words`.
   package struct Fault: Sendable, CustomStringConvertible {
     package enum Effect: Sendable {
       case status(Int, String)
       /// Nothing is done, and the connection ends.
       case reset
-      /// It is done, and nobody hears of it.
+      /// It is done, and the client never learns of it.
       case swallow
-      /// Only so many bytes of the body arrive, and the connection ends.
+      /// Only this many bytes of the body arrive, and the connection ends.
       case cut(Int)
-      /// A byte of the body changes on its way.
+      /// A byte of the body changes in transit.
       case corrupt
-      /// What follows is done first by somebody else.
+      /// This change is made first, as if by somebody else.
       case after(@Sendable (inout State) -> Void)
     }
     package var words: String
@@ -70,8 +70,8 @@ package final class FakeGoogle: Sendable {
     package var description: String { "\(effect) at \(nth). \(words)" }
   }
 
-  /// - Parameter keepsBytes: whether it has the objects' bytes and sums them up. One that does not counts them, and
-  ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
+  /// - Parameter keepsBytes: whether it keeps the objects' bytes and computes their checksums. Otherwise it counts them
+  ///   and trusts the client's checksum, so as not to be the bottleneck where gigabytes arrive.
   package static func start(
     key: TestRSAKey = TestKey.key, keepsBytes: Bool = true
   ) async throws -> FakeGoogle {
@@ -86,11 +86,11 @@ package final class FakeGoogle: Sendable {
   }
 
   package var port: Int { server.withLock { $0?.port ?? 0 } }
-  /// Where clients think that it is.
+  /// The origin that clients are given.
   package var origin: HTTPOrigin {
     HTTPOrigin(isSecure: false, host: "127.0.0.1", port: proxy.withLock { $0 } ?? port)
   }
-  /// From now on clients come by what listens at `port`.
+  /// From now on clients reach it through what listens at `port`.
   package func stand(behind port: Int) { proxy.withLock { $0 = port } }
   package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
 
@@ -158,7 +158,7 @@ extension FakeGoogle.State {
 }
 
 extension ReceivedRequest {
-  /// The value of a query's name, decoded.
+  /// The decoded value of a name in the query.
   func query(_ name: String) -> String? {
     URLComponents(string: target)?.queryItems?.first { $0.name == name }?.value
   }

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// An RSA key made for a test, which checks signatures without Reel's own code.
+/// An RSA key generated for a test, which verifies signatures without Reel's own code.
 package struct TestRSAKey: Sendable {
   package struct Failed: Error {}
 
-  /// PKCS#8.
+  /// In PKCS#8.
   package let pem: String
 
   package init(bits: Int32) throws {
@@ -23,7 +23,7 @@ package struct TestRSAKey: Sendable {
     pem = String(decoding: text, as: UTF8.self)
   }
 
-  /// As RS256 has it.
+  /// Whether it is a valid RS256 signature.
   package func isSignature(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     let input = BIO_new(BIO_s_mem())
     defer { BIO_free(input) }

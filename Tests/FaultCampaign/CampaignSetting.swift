@@ -1,8 +1,8 @@
 import Foundation
 import ReelTestSupport
 
-/// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else one of each kind, drawn by `REEL_SEED`.
-/// `REEL_FAULT` leaves only those whose description holds it, such as `swallow the reply, request 2, once`.
+/// Which scenarios of a campaign are run: all of them with `REEL_LONG=1`, else one of each kind, drawn by `REEL_SEED`.
+/// `REEL_FAULT` keeps only those whose description contains it, such as `swallow the reply, request 2, once`.
 package struct CampaignSetting: Sendable {
   package let seed: UInt64
   package let isLong: Bool
@@ -14,7 +14,7 @@ package struct CampaignSetting: Sendable {
     only = environment["REEL_FAULT"]
   }
 
-  /// Draws `count` of `all`, without drawing one twice; the same ones from the same seed.
+  /// Draws `count` different elements of `all`; the same ones from the same seed.
   package func draw<Element>(_ count: Int, of all: [Element], _ draws: SeededRandomness) -> [Element] {
     guard !isLong, only == nil else { return all }
     var left = all
@@ -25,7 +25,7 @@ package struct CampaignSetting: Sendable {
 }
 
 extension CampaignSetting {
-  /// - Parameter requests: their shapes, in their order.
+  /// - Parameter requests: the shapes of the requests, in order.
   func choose(
     from kinds: [FaultKind], _ requests: [String], oneKindIn share: Int,
     sparing spares: (FaultKind, String) -> Bool

@@ -4,11 +4,11 @@ import ReelIngest
 package struct ScenarioOutcome: Sendable {
   /// Such as `swallow the reply, request 2, once`.
   package let fault: String
-  /// Of the run through the fault.
+  /// The result of the run through the fault.
   package let result: PublishResult
   /// How often the fault struck.
   package let struck: Int
-  /// What does not hold.
+  /// The promises that do not hold.
   package var broken: [String]
 
   package init(fault: String, result: PublishResult, struck: Int, broken: [String] = []) {
@@ -16,7 +16,7 @@ package struct ScenarioOutcome: Sendable {
   }
 }
 
-/// What came of a campaign.
+/// The outcome of a campaign.
 package struct CampaignTally: CustomStringConvertible {
   package private(set) var broken: [String] = []
   private var published = 0
@@ -35,7 +35,7 @@ package struct CampaignTally: CustomStringConvertible {
     }
   }
 
-  /// - Throws: `BrokenPromises` when there are any.
+  /// - Throws: `BrokenPromises` when a promise does not hold.
   package func check(_ campaign: String) throws {
     guard broken.isEmpty else { throw BrokenPromises(campaign: campaign, sentences: broken) }
   }
@@ -47,9 +47,9 @@ package struct CampaignTally: CustomStringConvertible {
   }
 }
 
-/// What does not hold, each with the scenario that shows it.
+/// The promises that do not hold, each with the scenario that shows it.
 ///
-/// It is thrown, as an error stands in the very line of a failed test, which is all that some logs keep.
+/// It is thrown because an error appears in the very line of a failed test, which is all that some logs keep.
 package struct BrokenPromises: Error, CustomStringConvertible {
   let campaign: String
   let sentences: [String]

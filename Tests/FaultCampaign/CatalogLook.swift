@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelLibrary
 
-/// What the tables of a library say, read beside Reel's own code.
+/// The contents of a library's tables, read without Reel's own catalog.
 package struct CatalogLook: Sendable {
   package struct Row: Sendable {
     package let key: String

@@ -1,6 +1,6 @@
 import ReelHTTPFakes
 
-/// What goes wrong between a client and a store, with which request, and how often.
+/// What goes wrong between a client and a store, at which request, and how often.
 package struct Fault: Sendable, CustomStringConvertible {
   /// Which requests it strikes.
   package enum Reach: String, Sendable, CaseIterable {
@@ -8,7 +8,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     case once
     /// The nth one and every one after it.
     case always
-    /// From the nth one on, those of its shape.
+    /// From the nth one on, every one of the same shape.
     case alike
   }
   package let kind: FaultKind
@@ -26,14 +26,14 @@ package struct Fault: Sendable, CustomStringConvertible {
 
 /// A kind of fault: what the proxy does to one request.
 package struct FaultKind: Sendable {
-  /// In one campaign each has its own.
+  /// Unique within a campaign.
   package let name: String
   package let effect: Effect
-  /// Whether a client has to get over it without being run again, when it strikes once,
+  /// Whether a client has to recover from it without being run again, if it strikes one request.
   let passes: Bool
-  /// and strikes a request whose shape has one of these words, such as its method; nil for all.
+  /// Limits `passes` to requests whose shape has one of these words, such as a method; nil for all requests.
   let words: Set<String>?
-  /// Whether it may ask the other server; never with a credential.
+  /// Whether it may lead the client to the other server; never with a credential.
   package let mayLead: Bool
 
   package init(
@@ -45,12 +45,12 @@ package struct FaultKind: Sendable {
     )
   }
 
-  /// Whether a client has to get over it, when it strikes one request of that shape.
+  /// Whether a client has to recover from it, if it strikes one request of that shape.
   func passes(on shape: String) -> Bool {
     passes && (words.map { !$0.isDisjoint(with: shape.split(separator: " ").map(String.init)) } ?? true)
   }
 
-  /// Whether a client hears nothing until it loses its patience.
+  /// Whether the client hears nothing until its timeout.
   var isStall: Bool {
     switch effect {
     case .stallRequest, .stallReply, .misstateLength: true
@@ -58,52 +58,52 @@ package struct FaultKind: Sendable {
     }
   }
 
-  /// Whether only a checksum beside the bytes can tell.
+  /// Whether only a checksum beside the bytes can reveal it.
   package var isSilentDamage: Bool { if case .flip = effect { true } else { false } }
 
   package enum Effect: Sendable {
-    // Before the store has heard of it.
+    // Before the store has heard of the request.
 
     /// The connection ends after the head; nothing is passed on.
     case refuse(Ending)
-    /// Answered in the store's place, the body read or not; nothing is passed on.
+    /// The proxy answers in the store's place, after reading the body or (`answerEarly`) without; nothing is passed on.
     case answer(CannedReply)
     case answerEarly(CannedReply)
 
-    // On the way there.
+    // On the way to the store.
 
-    /// The head and so much of the body reach the store; then both connections end.
+    /// The head and this much of the body reach the store; then both connections end.
     case cutRequest(Portion, Ending)
     /// The head and half of the body reach the store; then nothing more happens.
     case stallRequest
-    /// In small pieces.
+    /// The request arrives in small pieces.
     case dripRequest
-    /// One bit of the body's byte there is another.
+    /// One bit is flipped in the byte of the body at this place.
     case flip(Portion)
-    /// The store gets it twice, one after the other; the client gets the second reply.
+    /// The store gets the request twice, one after the other; the client gets the second reply.
     case repeatRequest
 
-    // On the way back: the store has done it.
+    // On the way back: the store has carried out the request.
 
     /// Nothing of the reply arrives.
     case swallow(Ending)
     case cutReply(ReplyPart, Ending)
-    /// So much of it arrives; then nothing more happens.
+    /// This much of it arrives; then nothing more happens.
     case stallReply(ReplyPart)
     case dripReply
-    /// Another one arrives.
+    /// Another reply arrives instead.
     case replace(CannedReply)
     /// It arrives, changed.
     case edit(@Sendable (inout WireReply) -> Void)
     case repeatReply
     /// An interim reply (1xx) comes before it.
     case interim(Int)
-    /// It says that it is longer by so many bytes than it is, or shorter; then the connection ends.
+    /// It states a length that is longer by this many bytes than its own, or shorter; then the connection ends.
     case misstateLength(Int)
-    /// It arrives, and the connection ends without a word about that.
+    /// It arrives, and the connection ends without notice.
     case closeAfterReply(Ending)
-    /// It arrives, and the connection, kept open, ends when the next request comes on it: the store lost its patience
-    /// at that very moment.
+    /// It arrives, and the connection is kept open, but ends when the next request comes on it, as if the store's
+    /// timeout ran out at that very moment.
     case closeAtNextRequest(Ending)
   }
 }
@@ -126,7 +126,7 @@ package enum Portion: Sendable {
   }
 }
 
-/// Through where a reply arrives.
+/// The point up to which a reply arrives.
 package enum ReplyPart: Sendable {
   case nothing, halfHead, halfBody, allButOne
 
@@ -142,25 +142,26 @@ package enum ReplyPart: Sendable {
   }
 }
 
-/// A reply that no store gave.
+/// A reply that the proxy makes up.
 package struct CannedReply: Sendable {
   let status: Int
   let fields: [(String, String)]
   let body: String
 
-  /// In a field's value `{elsewhere}` stands for another server's origin, and `{target}` for what was asked for.
+  /// In the value of a field, `{elsewhere}` stands for another server's origin, and `{target}` for the requested
+  /// target.
   package init(_ status: Int, _ fields: [(String, String)] = [], body: String = "") {
     (self.status, self.fields, self.body) = (status, fields, body)
   }
 
-  /// An error of S3.
+  /// An S3 error.
   package static func s3(_ status: Int, _ code: String, _ fields: [(String, String)] = []) -> CannedReply {
     CannedReply(
       status, [("content-type", "application/xml")] + fields,
       body: "<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>a test</Message></Error>")
   }
 
-  /// A reply to HEAD has no body, and what a proxy invents knows no length.
+  /// A reply to HEAD has no body, and a proxy that makes up a reply knows no length to state.
   func reply(to head: WireHead, elsewhere: Int) -> WireReply {
     let fields = fields.map { name, value in
       let origin = value.replacing("{elsewhere}", with: "http://127.0.0.1:\(elsewhere)")

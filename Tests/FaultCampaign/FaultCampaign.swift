@@ -9,34 +9,36 @@ import ReelRemoteStorage
 package protocol StoreBehindProxy: Sendable {
   /// The store's own port.
   var port: Int { get }
-  /// Such as tokens and keys: not to be seen in what is told, nor by others.
+  /// Tokens, keys and the like, which must not appear in messages or reach anybody else.
   var secrets: [String] { get }
-  /// The uploader under test, over the proxy, and what keeps the store's posts; nil for a store that keeps none.
+  /// The uploader under test, through the proxy, and the recorder of the store's posts; nil for a store that keeps
+  /// none.
   func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) async throws
     -> (any Uploader, (any PostRecorder)?)
-  /// Read directly.
+  /// What the store holds, read directly.
   func contents() async throws -> StoreContents
   func stop() async
 }
 
-/// Publishes one video through one fault after the other, and once more without when that failed, and holds what is
-/// left against the promises.
+/// Publishes one video through one fault after the other, each time once more without it, and checks what is left
+/// against the promises.
 package struct FaultCampaign: Sendable {
   /// Such as `S3, in parts`.
   package let name: String
-  /// Bytes of the video.
+  /// The size of the video in bytes.
   package let size: Int
   package let kinds: [FaultKind]
-  /// Scenarios at a time.
+  /// The number of scenarios at a time.
   let lanes: Int
   /// Whether the post is to have a poster.
   let hasPoster: Bool
-  /// The short form draws one kind in so many, and one scenario of each kind that it draws. More than one is for a store
-  /// that is put beside another, whose campaign meets every kind.
+  /// The short form draws one kind in this many, and one scenario of each kind that it draws. More than one is for a
+  /// store that is tested beside another, whose campaign covers every kind.
   let share: Int
-  /// Whether a kind is left out at requests of that shape.
+  /// Whether to leave out a kind at requests of that shape.
   let spares: @Sendable (FaultKind, String) -> Bool
-  /// Whether what was begun may stay behind after a fault at a request of that shape: the store itself keeps it.
+  /// Whether an unfinished upload may stay behind after a fault at a request of that shape, because the store itself
+  /// keeps it.
   let mayLeave: @Sendable (Fault, String) -> Bool
   let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
@@ -53,7 +55,7 @@ package struct FaultCampaign: Sendable {
     self.makeStore = makeStore
   }
 
-  /// - Throws: `BrokenPromises` when something does not hold.
+  /// - Throws: `BrokenPromises` when a promise does not hold.
   package func run(_ setting: CampaignSetting = CampaignSetting()) async throws {
     let requests = try await undisturbed(seed: setting.seed)
     let faults = setting.choose(from: kinds, requests, oneKindIn: share, sparing: spares)
@@ -93,7 +95,8 @@ package struct FaultCampaign: Sendable {
   private func outcome(of fault: Fault, _ seed: UInt64) async throws -> ScenarioOutcome {
     let stage = try await Stage(self, seed: seed)
     stage.proxy.plan(fault, sparing: { spares(fault.kind, $0) })
-    // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
+    // With so short a timeout, a busy machine may make the client give up, too, so after a stall only the final state
+    // counts.
     let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : Stage.patience)
     var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
     let struck = stage.proxy.requests.dropFirst(fault.request - 1).first
@@ -131,7 +134,7 @@ private struct Stage: Sendable {
   let elsewhere: LoopbackServer
   let scene: PublishScene
 
-  /// Nothing but a stall takes so long, however busy the machine is.
+  /// Only a stall takes this long, however busy the machine is.
   static let patience = Duration.seconds(60)
 
   init(_ campaign: FaultCampaign, seed: UInt64) async throws {
@@ -150,9 +153,9 @@ private struct Stage: Sendable {
     }
   }
 
-  /// - Parameter mayLeave: whether what was begun may be there still.
+  /// - Parameter mayLeave: whether unfinished uploads may still be there.
   func broken(after result: PublishResult, mayLeave: Bool = false) async throws -> [String] {
-    // What the client gave up may still be on its way to the store, or hold an upload there.
+    // What the client abandoned may still be on its way to the store, or hold an upload there.
     try await proxy.settle()
     var contents = try await store.contents()
     if mayLeave { contents.unfinished = [] }
@@ -160,7 +163,7 @@ private struct Stage: Sendable {
       after: result, contents, try CatalogLook(library: scene.library))
   }
 
-  /// Signatures, too.
+  /// Whether a field holds a secret; signatures count, too.
   func isSecret(_ name: String, _ value: String) -> Bool {
     name.lowercased() == "authorization" || store.secrets.contains { value.contains($0) }
   }
@@ -172,7 +175,7 @@ private struct Stage: Sendable {
   }
 }
 
-/// Gives no request more time than others: the fakes answer at once, or never.
+/// A transport that allows all requests the same time: the fakes answer at once, or never.
 private struct PromptTransport: HTTPTransport {
   let wrapped: CurlTransport
 

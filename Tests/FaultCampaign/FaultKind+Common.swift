@@ -1,5 +1,5 @@
 extension FaultKind {
-  /// What can befall any protocol over HTTP.
+  /// The faults that can strike any protocol over HTTP.
   package static let common: [FaultKind] = broken + slow + refused + lies + elsewhere
 
   /// Connections and messages that end too early.
@@ -22,7 +22,7 @@ extension FaultKind {
     FaultKind("reset while idle", .closeAtNextRequest(.reset)),
   ]
 
-  /// Time.
+  /// Delays.
   package static let slow: [FaultKind] = [
     FaultKind("stall the request", .stallRequest),
     FaultKind("stall before the reply", .stallReply(.nothing)),
@@ -32,7 +32,7 @@ extension FaultKind {
     FaultKind("drip the reply", .dripReply),
   ]
 
-  /// A store, or what stands before it, that is busy, down, or means something else.
+  /// Replies of a store, or of a proxy before it, that is busy, down, or takes the request for something else.
   package static let refused: [FaultKind] = [
     FaultKind("500", .answer(CannedReply(500))),
     FaultKind("502", .answer(CannedReply(502, [("content-type", "text/html")], body: "<html>Bad Gateway"))),
@@ -65,7 +65,7 @@ extension FaultKind {
     FaultKind("507", .answer(CannedReply(507)), passes: false),
   ]
 
-  /// What is not what it says.
+  /// Messages that are not what they say.
   package static let lies: [FaultKind] = [
     FaultKind("200 and nothing", .answer(CannedReply(200)), passes: false),
     FaultKind("200 and nothing, after it was done", .replace(CannedReply(200)), passes: false),
@@ -87,7 +87,7 @@ extension FaultKind {
   private static let loginPage = CannedReply(
     200, [("content-type", "text/html")], body: "<!DOCTYPE html><html><title>Please log in</title></html>")
 
-  /// To another server, which must not hear of anything.
+  /// Redirects to another server, which must not learn of anything.
   package static let elsewhere: [FaultKind] = [301, 302, 307, 308].map { status in
     FaultKind(
       "\(status) elsewhere", .answer(CannedReply(status, [("location", "{elsewhere}{target}")])),

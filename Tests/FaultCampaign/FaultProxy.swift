@@ -2,21 +2,21 @@ import Glibc
 import ReelHTTPFakes
 import Synchronization
 
-/// Stands between a client and a store on 127.0.0.1, passes HTTP/1.1 on unchanged, signatures and all, numbers the
-/// requests, and does to them what the plan says.
+/// Stands between a client and a store on 127.0.0.1, passes HTTP/1.1 on unchanged, including signatures, numbers the
+/// requests, and applies the planned fault to them.
 package final class FaultProxy: Sendable {
-  /// Where the client is to connect.
+  /// The port for the client to connect to.
   package var port: Int { listener.port }
   private let script: FaultScript
   private let listener: WireListener
 
-  /// The shape of each request since the plan was made: its method and the names in its query.
+  /// The shapes of the requests since the fault was planned (`WireHead.shape`).
   package var requests: [String] { script.state.withLock { $0.shapes } }
-  /// Requests that the fault has struck.
+  /// The number of requests that the fault has struck.
   package var struck: Int { script.state.withLock { $0.struck } }
 
-  /// Does `fault` from now on, nothing when it is nil, and numbers from 1 again.
-  /// - Parameter spares: requests by their shape that it leaves alone.
+  /// Applies `fault` from now on, or nothing when it is nil, and numbers requests from 1 again.
+  /// - Parameter spares: the requests, by their shapes, that the fault leaves alone.
   package func plan(_ fault: Fault?, sparing spares: @escaping @Sendable (String) -> Bool = { _ in false }) {
     script.state.withLock { $0 = FaultScript.State(fault: fault, spares: spares) }
   }
@@ -34,12 +34,12 @@ package final class FaultProxy: Sendable {
     (self.listener, self.script) = (listener, script)
   }
 
-  /// Waits until every connection has ended, and what was asked on it: for after a client that is gone.
+  /// Waits until every connection, and every request on it, has ended. For use after the client is gone.
   package func settle() async throws {
     while listener.count > 0 { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  /// Ends it and every connection through it.
+  /// Ends the proxy and every connection through it.
   package func stop() async {
     listener.stop()
     while listener.count > 0 { try? await Task.sleep(for: .milliseconds(2)) }
@@ -56,7 +56,7 @@ final class FaultScript: Sendable {
   }
   let state = Mutex(State())
 
-  /// What is done to the request that comes next.
+  /// What to do to the next request.
   func effect(on head: WireHead) -> FaultKind.Effect? {
     state.withLock { state in
       state.shapes.append(head.shape)

@@ -1,11 +1,11 @@
 import ReelCore
 import ReelIngest
 
-/// What a store holds, read beside the uploader.
+/// What a store holds, read without the uploader.
 package struct StoreContents: Sendable {
-  /// Whole objects: the name that the uploader gave, and the digest of the bytes. A name may stand twice.
+  /// Complete objects: the name that the uploader gave, and the digest of the bytes. A name may occur twice.
   package let objects: [(name: String, digest: ContentDigest?)]
-  /// Names of uploads that were begun, and are neither objects nor given up.
+  /// The names of uploads that were begun, and were neither completed nor abandoned.
   package var unfinished: [String]
   /// The posts that the store itself keeps, each by the name of the object that it shows; nil for a store that keeps
   /// none.
@@ -18,12 +18,12 @@ package struct StoreContents: Sendable {
   }
 }
 
-/// Holds what publishing one video has left against what docs/publish.md promises.
+/// Checks what publishing one video has left against the promises of docs/publish.md.
 package struct OnceVerdict: Sendable {
   let digest: ContentDigest
-  /// Of the poster.
+  /// The digest of the poster.
   let poster: ContentDigest
-  /// Never told to anybody.
+  /// Must not appear in any message.
   let secrets: [String]
 
   package init(
@@ -32,7 +32,7 @@ package struct OnceVerdict: Sendable {
     (self.digest, self.poster, self.secrets) = (digest, poster, secrets)
   }
 
-  /// Every sentence that does not hold after a run that ended with `result`.
+  /// A sentence for each promise that does not hold after a run that ended with `result`.
   package func broken(
     after result: PublishResult, _ store: StoreContents, _ catalog: CatalogLook
   ) -> [String] {
@@ -51,7 +51,7 @@ package struct OnceVerdict: Sendable {
     if catalog.posts != 1 || published.count != 1 {
       broken.append("\(catalog.posts) posts and \(published.count) published intents instead of one")
     }
-    // What no post shows is the doctor's to remove, as long as it is named.
+    // An object that no post shows is for the doctor to remove, as long as a row names it.
     let named = Set(catalog.posters.map(\.key))
     let videos = store.objects.filter { !named.contains($0.name) }
     if videos.count != 1 {
@@ -72,7 +72,7 @@ package struct OnceVerdict: Sendable {
     return broken
   }
 
-  /// The poster that the post shows is stored, once, whole.
+  /// Checks that the poster that the post shows is stored, once and whole.
   private func posters(_ store: StoreContents, _ catalog: CatalogLook) -> [String] {
     var broken: [String] = []
     let shown = catalog.posters.filter(\.isShown).map(\.key)

@@ -7,7 +7,7 @@ struct ProxyConnection: Sendable {
   let elsewhere: Int
   let script: FaultScript
 
-  /// Until either side ends it.
+  /// Serves requests until either side ends the connection.
   func serve(_ client: Wire) {
     var reader = WireReader(client)
     do {
@@ -17,11 +17,11 @@ struct ProxyConnection: Sendable {
         return
       }
     } catch {
-      // What a connection breaks of is what the test wanted, or what it tests.
+      // An error on a connection is what the test wanted, or what it tests.
     }
   }
 
-  /// One request and its reply; how the connection ends then, nil when it goes on.
+  /// Passes on one request and its reply. Returns how the connection ends then; nil when it continues.
   private func exchange(
     _ head: WireHead, _ reader: inout WireReader, _ client: Wire
   ) throws -> Ending? {
@@ -75,9 +75,9 @@ struct ProxyConnection: Sendable {
     return reader.reply(to: head.method)
   }
 
-  /// Sends that much of the body, and ends the connection after `meanwhile`.
+  /// Sends this much of the body, and ends the connection after `meanwhile`.
   ///
-  /// A request without a body is whole all the same: the store does what it asks, and has done it when this returns.
+  /// A request without a body is complete all the same: the store carries it out, and has done so when this returns.
   private func send(
     _ head: WireHead, _ body: [UInt8], _ meanwhile: () throws -> Void = {}
   ) throws {
@@ -121,7 +121,7 @@ struct ProxyConnection: Sendable {
       }
     case .repeatReply: try client.write(reply.bytes)
     case .interim(let status): try client.write(Array("HTTP/1.1 \(status) Wait\r\n\r\n".utf8))
-    // What a HEAD's reply says of a length is about the object.
+    // The length in a reply to HEAD is that of the object.
     case .misstateLength(let more) where head.method != "HEAD":
       reply["content-length"] = "\(max(0, reply.body.count + more))"
       try client.write(reply.bytes)

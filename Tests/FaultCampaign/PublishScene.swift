@@ -8,7 +8,7 @@ import ReelStorage
 import ReelTestSupport
 import Synchronization
 
-/// One video and one library in a folder of a test's own, and the real pipeline between them and a store.
+/// One video and one library in a folder of the test's own, and the real pipeline between them and a store.
 package final class PublishScene: Sendable {
   package let folder: String
   package let digest: ContentDigest
@@ -17,13 +17,13 @@ package final class PublishScene: Sendable {
   private let hasPoster: Bool
 
   private static let poster = Array("the poster of every video".utf8)
-  /// Of the poster of every video.
+  /// The digest of the poster of every video.
   package static let posterDigest = ContentDigest(digest: SHA256.hash(data: poster))
 
   /// - Parameters:
-  ///   - size: bytes of the video.
+  ///   - size: the size of the video in bytes.
   ///   - hasPoster: whether the post is to have a poster.
-  ///   - seed: draws its bytes, and what the pipeline draws.
+  ///   - seed: determines its bytes and the random numbers of the pipeline.
   package init(size: Int, hasPoster: Bool = false, seed: UInt64) throws {
     self.hasPoster = hasPoster
     folder = FileManager.default.temporaryDirectory.path + "/reel-faults-\(UUID().uuidString)"
@@ -100,7 +100,7 @@ private struct OnePoster: PosterMaker {
   }
 }
 
-/// A clock on which every wait is over at once: it is only cancelled.
+/// A clock on which every wait ends at once, and can still be cancelled.
 package struct HurriedClock: Clock {
   package var now: ContinuousClock.Instant { .now }
   package var minimumResolution: Duration { .nanoseconds(1) }

@@ -1,11 +1,11 @@
 import ReelCore
 import ReelStorage
 
-/// Keeps nothing: the catalog is away, or somebody else was faster.
+/// Checkpoints that keep nothing: the catalog is out of reach, or another process was faster.
 package struct BrokenCheckpoints: UploadCheckpoints {
   let throwing: Bool
 
-  /// - Parameter throwing: whether the catalog is away.
+  /// - Parameter throwing: whether the catalog is out of reach.
   package init(throwing: Bool) { self.throwing = throwing }
 
   package func exchange(
@@ -33,7 +33,8 @@ package struct BrokenCheckpoints: UploadCheckpoints {
 }
 
 extension Uploader {
-  /// Uploads in a task of its own, which may be cancelled meanwhile, and gives how that failed; nil where it did not.
+  /// Uploads in a task of its own, which may be cancelled meanwhile. Returns the code of its failure; nil if it
+  /// succeeded.
   package func failureInATask(uploading source: UploadSource, to key: ObjectKey) async -> UploadError.Code? {
     await Task { () -> UploadError.Code? in
       do throws(UploadError) {

@@ -1,18 +1,19 @@
 import Synchronization
 
-/// Stands between a client and a server on 127.0.0.1, counts what the client sends, and stops passing it on when a
+/// Stands between a client and a server on 127.0.0.1, counts what the client sends, and stops passing it on when a test
+/// asks for that.
 /// test wants that.
 package final class CountingProxy: Sendable {
   private let listener: WireListener
   private let meter: Meter
 
-  /// Where the client is to connect.
+  /// The port for the client to connect to.
   package var port: Int { listener.port }
-  /// Bytes from the client, heads and all, on every connection so far.
+  /// The number of bytes from the client, including heads, on all connections so far.
   package var sent: Int { meter.state.withLock { $0.sent } }
 
-  /// Passes on no more than `limit` bytes in all; nil for no limit. A connection of which something was held back
-  /// passes on nothing more, also without a limit: a server never sees bytes that come after bytes it did not get.
+  /// Passes on at most `limit` bytes in all; nil for no limit. A connection on which something was held back passes on
+  /// nothing more, even without a limit: a server never sees bytes that follow bytes it did not get.
   package func stall(after limit: Int?) { meter.state.withLock { $0.limit = limit } }
 
   /// - Parameter target: the server's port.
@@ -31,8 +32,9 @@ package final class CountingProxy: Sendable {
   package func stop() async { listener.stop() }
 }
 
-/// Passes on what either side says, until one of them ends the connection.
-/// - Parameter passes: whether so many bytes of the client's may go on; where not, nothing more of it does.
+/// Passes on what either side sends, until one of them ends the connection.
+/// - Parameter passes: whether this many bytes of the client may pass; once they may not, nothing more of the client's
+///   does.
 package func pass(between client: Wire, _ server: Wire, _ passes: (Int) -> Bool = { _ in true }) {
   do {
     try onThread {
@@ -57,7 +59,7 @@ package func pass(between client: Wire, _ server: Wire, _ passes: (Int) -> Bool 
   server.shut()
 }
 
-/// What goes through all connections.
+/// Counts the bytes of all connections.
 package final class Meter: Sendable {
   fileprivate struct State: Sendable {
     var sent = 0
@@ -67,7 +69,7 @@ package final class Meter: Sendable {
 
   package init(limit: Int? = nil) { state.withLock { $0.limit = limit } }
 
-  /// Whether these bytes may go on.
+  /// Counts these bytes, if they may pass. Returns whether they may.
   fileprivate func count(_ bytes: Int) -> Bool {
     state.withLock { state in
       if let limit = state.limit, state.sent + bytes > limit { return false }
@@ -77,14 +79,14 @@ package final class Meter: Sendable {
   }
 }
 
-/// What goes through one of them.
+/// Counts the bytes of one connection.
 package struct Gate {
   private let meter: Meter
   private var holdsBack = false
 
   package init(_ meter: Meter) { self.meter = meter }
 
-  /// Whether these bytes may go on: a small rest would pass where what came before it did not.
+  /// Whether these bytes may pass. Once some may not, none do: a small rest could pass where earlier bytes did not.
   package mutating func passes(_ bytes: Int) -> Bool {
     guard !holdsBack, meter.count(bytes) else {
       holdsBack = true

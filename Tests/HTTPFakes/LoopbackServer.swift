@@ -12,7 +12,7 @@ package struct ReceivedRequest: Sendable {
     (self.method, self.target, self.headers, self.body) = (method, target, headers, body)
   }
 
-  /// The same, when no more than that of the body arrives.
+  /// The same request if no more than `count` bytes of its body arrive.
   package func cut(to count: Int) -> ReceivedRequest {
     ReceivedRequest(method: method, target: target, headers: headers, body: Array(body.prefix(count)))
   }
@@ -26,9 +26,9 @@ package struct ReceivedRequest: Sendable {
 /// What the server does with a request.
 package enum ServerAction: Sendable {
   case reply(Int, headers: [(String, String)] = [], body: [UInt8] = [])
-  /// A head that promises more than comes; then the connection is closed.
+  /// A head that promises more bytes than follow; then the connection is closed.
   case cutReply(promised: Int, sent: [UInt8])
-  /// Nothing, ever.
+  /// No answer, ever.
   case silence
   /// The connection is closed at once.
   case close
@@ -38,22 +38,22 @@ package enum ServerAction: Sendable {
   case raw([UInt8], thenClose: Bool)
 }
 
-/// A real HTTP server on a free port of 127.0.0.1, whose every answer a test gives.
+/// A real HTTP server on a free port of 127.0.0.1. The test gives its every answer.
 package final class LoopbackServer: Sendable {
   package var port: Int { listener.port }
   private let listener: WireListener
   private let log: RequestLog
 
-  /// Everything that arrived whole, in order; without the bodies if they are not kept.
+  /// All requests that arrived whole, in order; without the bodies if they are not kept.
   package var requests: [ReceivedRequest] { log.requests }
-  /// Bytes of bodies that arrived, whole or not.
+  /// The number of bytes of bodies that arrived, whole or not.
   package var bodyBytes: Int { log.bodyBytes }
-  /// Connections that are open now.
+  /// The number of open connections.
   package var connections: Int { listener.count }
 
   /// - Parameters:
   ///   - tls: certificate and key; nil for plain http.
-  ///   - keepsBodies: whether ``requests`` has the bodies; not where gigabytes come.
+  ///   - keepsBodies: whether ``requests`` has the bodies; false where gigabytes arrive.
   package static func start(
     tls: TLSIdentity? = nil, keepsBodies: Bool = true,
     _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction
@@ -73,7 +73,7 @@ package final class LoopbackServer: Sendable {
   package func stop() async { listener.stop() }
 }
 
-/// What a server has seen, from whatever thread.
+/// What a server has received; may be used from any thread.
 final class RequestLog: Sendable {
   private let state = Mutex<(requests: [ReceivedRequest], bodyBytes: Int)>(([], 0))
   let keepsBodies: Bool
@@ -101,7 +101,7 @@ private struct ServerConversation {
     reader = WireReader(wire)
   }
 
-  /// The next one, once it is whole; nil at the end.
+  /// The next request, once it is whole; nil at the end.
   mutating func request() -> ReceivedRequest? {
     guard let bytes = reader.head(), let head = WireHead(bytes) else { return nil }
     let body = reader.take(head.bodyLength) { [log] in log.count($0) }
@@ -113,7 +113,7 @@ private struct ServerConversation {
     return request
   }
 
-  /// Whether the connection goes on.
+  /// Performs an action. Returns whether the connection continues.
   func perform(_ action: ServerAction, for request: ReceivedRequest) -> Bool {
     do throws(WireEnded) {
       switch action {

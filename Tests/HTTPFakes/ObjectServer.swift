@@ -3,10 +3,10 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A server on this machine whose files can be read by range, and listed as those of a bucket: enough of S3 for who
-/// reads, and of any server on the web. It checks no signature.
+/// A server on this machine whose files can be read by range, and listed like those of a bucket: as much of S3, and of
+/// any web server, as a reader needs. It checks no signature.
 package final class ObjectServer: Sendable {
-  /// What a file is.
+  /// The contents of an object.
   package enum Content: Sendable {
     case bytes([UInt8])
     /// A file, which may have holes.
@@ -25,9 +25,9 @@ package final class ObjectServer: Sendable {
   private let server: LoopbackServer
 
   /// - Parameters:
-  ///   - objects: by their paths, without the first slash: of a bucket `BUCKET/NAME`.
-  ///   - pageSize: objects in a page of a list.
-  ///   - interference: looks at each request first; what it gives is the reply.
+  ///   - objects: by their paths, without the first slash; in a bucket `BUCKET/NAME`.
+  ///   - pageSize: the number of objects in a page of a listing.
+  ///   - interference: called with each request first; an action that it returns is the reply.
   package static func start(
     _ objects: [String: Object], pageSize: Int = 1000, tls: TLSIdentity? = nil,
     interference: @escaping @Sendable (ReceivedRequest) -> ServerAction? = { _ in nil }
@@ -56,12 +56,12 @@ package final class ObjectServer: Sendable {
 
   package var port: Int { server.port }
   package var requests: [ReceivedRequest] { server.requests }
-  /// Bytes of files that were sent.
+  /// The number of bytes of files that were sent.
   package var sent: Int { state.withLock { $0.sent } }
 
   package func stop() async { await server.stop() }
 
-  /// Puts an object there, or takes it away.
+  /// Puts an object there, or removes it.
   package func set(_ object: Object?, at path: String) { state.withLock { $0.objects[path] = object } }
 
   // MARK: Answers
@@ -98,7 +98,7 @@ package final class ObjectServer: Sendable {
       body: bytes)
   }
 
-  /// ListObjectsV2, names percent-encoded; the token is the last name of the page before.
+  /// ListObjectsV2, with percent-encoded names; the token is the last name of the previous page.
   private func list(_ bucket: String, _ query: [String: String], _ pageSize: Int) -> ServerAction {
     let folder = bucket.hasSuffix("/") ? bucket : bucket + "/"
     let after = query["continuation-token"] ?? ""

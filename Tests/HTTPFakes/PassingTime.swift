@@ -1,14 +1,14 @@
 import ReelStorage
 import Synchronization
 
-/// A clock that only waiting moves: what several wait for at once adds up.
+/// A clock that only waiting advances. Waits at the same time add up.
 package final class PassingTime: Sendable {
   private let start = ContinuousClock.now
   private let waited = Mutex(Duration.zero)
 
   package init() {}
 
-  /// Seconds that were waited.
+  /// The number of seconds waited so far.
   package var seconds: Double { waited.withLock { $0 } / .seconds(1) }
 
   /// A limiter that waits on this clock.

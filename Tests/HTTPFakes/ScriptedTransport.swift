@@ -3,7 +3,7 @@ import ReelCore
 import ReelRemoteStorage
 import Synchronization
 
-/// A transport that plays a store's part: it reads what is sent as the real one does, and asks the test for the reply.
+/// A transport that plays a store: it reads what is sent as the real one does, and asks the test for the reply.
 package final class ScriptedTransport: HTTPTransport {
   /// A call, with the bytes that were sent.
   package struct Sent: Sendable {
@@ -16,7 +16,7 @@ package final class ScriptedTransport: HTTPTransport {
   private let answer: @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply
   private let sent = Mutex<[Sent]>([])
 
-  /// - Parameter answer: gives the reply for each call.
+  /// - Parameter answer: returns the reply to each call.
   package init(_ answer: @escaping @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply) {
     self.answer = answer
   }

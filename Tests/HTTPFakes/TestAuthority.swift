@@ -1,23 +1,23 @@
 import Foundation
 
-/// An authority that nobody trusts who does not name it, and a certificate of it for one name, by itself `localhost`: not
-/// for 127.0.0.1.
+/// A certificate authority that no client trusts unless it is told to, and a certificate that it issued for one name,
+/// by default `localhost`, and not for 127.0.0.1.
 package final class TestAuthority: Sendable {
   private let folder = FileManager.default.temporaryDirectory.appending(
     path: "reel-authority-\(UUID().uuidString)")
   private static let openssl = URL(filePath: "/usr/bin/openssl")
 
-  /// Whether there is what makes one.
+  /// Whether OpenSSL's program, which makes one, is installed.
   package static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
 
-  /// What a client is to trust, in PEM form.
+  /// The certificate for a client to trust, in PEM form.
   package var certificate: String { path("authority.pem") }
 
-  /// What a server shows, and its key, in PEM form.
+  /// The certificate that a server shows, and its key, in PEM form.
   package var shown: String { path("server.pem") }
   package var key: String { path("server.key") }
 
-  /// Made anew, for two days.
+  /// Makes new certificates, valid for two days.
   package init(for name: String = "localhost") async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let new = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -35,7 +35,7 @@ package final class TestAuthority: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// A server that shows the certificate.
-  /// - Parameter isOld: it speaks nothing newer than TLS 1.1.
+  /// - Parameter isOld: whether it speaks nothing newer than TLS 1.1.
   package func serve(
     isOld: Bool = false, _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction
   ) async throws -> LoopbackServer {

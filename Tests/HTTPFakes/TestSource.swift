@@ -12,7 +12,7 @@ package struct TestSource: SummedBytes {
   package var descriptor: Int32? { nil }
   package var isPrivate: Bool { sums != nil }
 
-  /// The same, private and with its sums, as a private copy is.
+  /// The same source, private and with its sums, like a private copy.
   package var summed: TestSource {
     var (copy, summing) = (self, BlockSumming())
     bytes.withUnsafeBytes { summing.update(bufferPointer: $0) }
@@ -20,15 +20,15 @@ package struct TestSource: SummedBytes {
     return copy
   }
 
-  /// The same digest and sums, of bytes one of which is another.
+  /// A source with the same digest and sums, in whose bytes one bit is flipped.
   package func flipped(at place: Int) -> TestSource {
     var copy = self
     copy.bytes[place] ^= 0x10
     return copy
   }
 
-  /// The same digest and sums, of other bytes that have the same CRC-64/NVME: its polynomial was added to what is at
-  /// `place`.
+  /// A source with the same digest and sums, and with other bytes that have the same CRC-64/NVME: its polynomial was
+  /// added to those at `place`.
   package func forged(at place: Int) -> TestSource {
     var copy = self
     let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
@@ -66,7 +66,7 @@ package struct TestSource: SummedBytes {
   package func checkUnchanged() throws(SourceError) {}
 }
 
-/// What was reported, in order.
+/// The numbers of bytes that were reported, in order.
 package final class SentBytes: Sendable {
   package init() {}
 

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A proxy that is asked for tunnels, and leads all of them to one server on 127.0.0.1.
+/// A proxy that makes tunnels, all of which lead to one server on 127.0.0.1.
 package final class TunnelProxy: Sendable {
   private let listener: WireListener
   private let log: Heads
 
-  /// Where the client is to connect.
+  /// The port for the client to connect to.
   package var port: Int { listener.port }
-  /// What it was asked.
+  /// The heads of the requests that it got.
   package var heads: [String] { log.all.withLock { $0 } }
 
   /// - Parameters:
   ///   - target: the server's port.
-  ///   - refusal: the status that it answers instead; nil to make the tunnel.
+  ///   - refusal: the status to answer with instead; nil to make the tunnel.
   package static func start(to target: Int, refusal: Int? = nil) async throws -> TunnelProxy {
     let log = Heads()
     let listener = try WireListener { client in

@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A TCP connection on this machine. Its calls block; it ends when nobody holds it any more.
+/// A TCP connection on this machine. Its calls block. It ends when its last reference is released.
 package final class Wire: Sendable {
   private let socket: Descriptor
   private let tls: TLSSession?
@@ -27,7 +27,7 @@ package final class Wire: Sendable {
     (self.socket, tls) = (socket, nil)
   }
 
-  /// The next bytes; none at the end, however it comes.
+  /// The next bytes; none at the end of the connection, however it comes about.
   package func read() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
       if let tls {
@@ -43,7 +43,7 @@ package final class Wire: Sendable {
   }
 
   /// Sends all of `bytes`.
-  /// - Throws: ``WireEnded`` when nobody takes them.
+  /// - Throws: ``WireEnded`` when the other side takes nothing more.
   package func write(_ bytes: [UInt8]) throws(WireEnded) {
     if let tls { return try tls.write(bytes) }
     var sent = 0
@@ -56,10 +56,10 @@ package final class Wire: Sendable {
     }
   }
 
-  /// Ends it both ways; whoever reads gets the end. From any thread.
+  /// Ends the connection in both directions, so that a reader gets the end. May be called from any thread.
   package func shut() { _ = shutdown(socket.rawValue, Int32(SHUT_RDWR)) }
 
-  /// With nothing left to linger for, it ends with RST.
+  /// Makes the connection end with RST, by a linger time of zero.
   package func willReset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(
@@ -83,12 +83,12 @@ package final class WireListener: Sendable {
   private let socket: Descriptor
   private let open = OpenWires()
 
-  /// Connections that are open now.
+  /// The number of open connections.
   package var count: Int { open.count }
 
   /// - Parameters:
   ///   - identity: for TLS; nil for plain connections.
-  ///   - serve: gets each connection, on a thread of its own; when it returns, the connection ends.
+  ///   - serve: called with each connection, on a thread of its own; when it returns, the connection ends.
   package init(_ identity: TLSIdentity? = nil, serve: @escaping @Sendable (Wire) -> Void) throws {
     socket = try Descriptor.tcpSocket()
     port = try socket.listenOnLoopback(backlog: 256)
@@ -110,7 +110,7 @@ package final class WireListener: Sendable {
             open.remove(number)
           }
         } catch {
-          // A connection for which there is no thread ends.
+          // A connection for which no thread can be had just ends.
           open.remove(number)
         }
       }
@@ -126,7 +126,7 @@ package final class WireListener: Sendable {
   }
 }
 
-/// Connections of a listener, so that they can be ended from elsewhere.
+/// The open connections of a listener, which other threads can end.
 private final class OpenWires: Sendable {
   private struct State: Sendable {
     var wires: [Int: Wire] = [:]
@@ -137,7 +137,7 @@ private final class OpenWires: Sendable {
 
   var count: Int { state.withLock { $0.wires.count } }
 
-  /// Nil when nothing more is to be opened.
+  /// Nil when the listener is closed.
   func add(_ wire: Wire) -> Int? {
     state.withLock { state in
       guard !state.isClosed else { return nil }
@@ -148,7 +148,7 @@ private final class OpenWires: Sendable {
   }
 
   func remove(_ number: Int) {
-    // Not let go of under the lock: that may end the connection.
+    // Not released under the lock, as that may end the connection.
     _ = state.withLock { $0.wires.removeValue(forKey: number) }
   }
 
@@ -161,7 +161,7 @@ private final class OpenWires: Sendable {
   }
 }
 
-/// Runs `body` on a thread that no signal disturbs.
+/// Runs `body` on a thread that blocks all signals.
 package func onThread(_ body: @escaping @Sendable () -> Void) throws {
   let work = Unmanaged.passRetained(Work(body))
   var thread = pthread_t()
@@ -201,7 +201,7 @@ extension Descriptor {
     setsockopt(rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// The port that it got.
+  /// Starts listening, and returns the port.
   fileprivate func listenOnLoopback(backlog: Int32) throws -> Int {
     var on: Int32 = 1
     setsockopt(rawValue, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -230,12 +230,12 @@ extension sockaddr_in {
 
 // MARK: TLS
 
-/// A certificate and its key, as a server shows and holds them.
+/// A server's certificate and its key.
 package final class TLSIdentity: @unchecked Sendable {
   // Sendable: OpenSSL's contexts may be used by several threads once they are made.
   private let server: UnsafeMutableRawPointer
 
-  /// - Parameter isOld: nothing newer than TLS 1.1 is spoken.
+  /// - Parameter isOld: whether it speaks nothing newer than TLS 1.1.
   package init(certificate: String, key: String, isOld: Bool = false) throws {
     guard let server = reel_tls_server(certificate, key, isOld ? 1 : 0) else { throw Unusable() }
     self.server = server
@@ -250,9 +250,9 @@ package final class TLSIdentity: @unchecked Sendable {
   private struct Unusable: Error {}
 }
 
-/// What one thread speaks over a connection.
+/// A TLS session on a connection, used by one thread.
 final class TLSSession: @unchecked Sendable {
-  // Sendable: it moves from the thread that shook hands to nobody else.
+  // Sendable: only the thread that made the handshake uses it.
   private let session: UnsafeMutableRawPointer
 
   fileprivate init(_ session: UnsafeMutableRawPointer) { self.session = session }

@@ -16,8 +16,8 @@ package struct WireHead: Sendable {
     bodyLength = fields.first { $0.0.lowercased() == "content-length" }.flatMap { Int($0.1) } ?? 0
   }
 
-  /// The method, what the path says of the work (a method of Google's APIs such as `:commit`, or the only word that it
-  /// has) and the names in the query: requests of one shape do the same to different things.
+  /// The method, the operation in the path (a method of Google's APIs such as `:commit`, or the path's only word) and
+  /// the names in the query: requests of one shape do the same to different things.
   package var shape: String {
     let halves = target.split(separator: "?", maxSplits: 1)
     let path = halves.first?.split(separator: "/") ?? []
@@ -47,7 +47,7 @@ package struct WireReply: Sendable {
     }
   }
 
-  /// Changes a text that stands between two others in the body, and the length with it.
+  /// Replaces the text between two others in the body, and updates the length.
   package mutating func replaceText(after start: String, before end: String, with text: String) {
     let whole = String(decoding: body, as: UTF8.self)
     guard let first = whole.firstRange(of: start),
@@ -76,14 +76,14 @@ enum WireFields {
   }
 }
 
-/// Reads messages from a connection, with as much framing as that takes (RFC 9112, 6).
+/// Reads messages from a connection, with as much of HTTP's framing as that takes (RFC 9112, 6).
 package struct WireReader {
   private let wire: Wire
   private var held: [UInt8] = []
 
   package init(_ wire: Wire) { self.wire = wire }
 
-  /// Nil at the connection's end.
+  /// The next request; nil at the connection's end.
   package mutating func request() -> WireHead? { head().flatMap { WireHead($0) } }
 
   /// The final reply to a request by `method`; nil when the connection ended before it was whole.
@@ -112,8 +112,8 @@ package struct WireReader {
     return nil
   }
 
-  /// So many bytes, fewer only at the connection's end.
-  /// - Parameter note: told how many more have come, each time.
+  /// Reads this many bytes, fewer only at the connection's end.
+  /// - Parameter note: called each time more bytes have come, with their number.
   package mutating func take(_ count: Int, noting note: (Int) -> Void = { _ in }) -> [UInt8] {
     var noted = min(held.count, count)
     if noted > 0 { note(noted) }
@@ -130,12 +130,12 @@ package struct WireReader {
     return taken
   }
 
-  /// Reads on, for nothing, until the other side ends the connection.
+  /// Reads and discards everything until the other side ends the connection.
   package mutating func drain() {
     while more() { held = [] }
   }
 
-  /// Everything through the empty line; nil when that does not come.
+  /// Everything up to the end of the empty line; nil when that does not come.
   package mutating func head() -> [UInt8]? { through(Array("\r\n\r\n".utf8)) }
 
   private mutating func chunks() -> [UInt8]? {
@@ -150,7 +150,7 @@ package struct WireReader {
     return nil
   }
 
-  /// Everything through the first `end`; nil when it does not come.
+  /// Everything up to the end of the first `end`; nil when that does not come.
   private mutating func through(_ end: [UInt8]) -> [UInt8]? {
     while true {
       if let range = held.firstRange(of: end) {

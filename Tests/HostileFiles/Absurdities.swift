@@ -1,10 +1,10 @@
-/// Numbers that no video has. An `ok` is right only with facts that can be true: a test holds it to that.
+/// Numbers that no video has. An `ok` is right only with plausible facts, which a test checks.
 struct Absurdities {
   let movie: [ISOBox]
 
   var files: [HostileFile] { durations + matrices + sizes + inMatroska }
 
-  /// Nothing worse than that the file is refused.
+  /// The file may be refused; nothing worse may happen.
   private static let answers: Set = [
     "ok", "corrupt", "truncated", "indexMissing", "unsupported", "memoryLimit", "implausible",
   ]
@@ -72,7 +72,7 @@ struct Absurdities {
 }
 
 extension ISOBox {
-  /// Puts `bytes` over its own, as far as it has any there.
+  /// Overwrites its payload with `bytes`, as far as the payload reaches.
   fileprivate mutating func patch(_ bytes: [UInt8], at offset: Int) {
     for (index, byte) in bytes.enumerated() where payload.indices.contains(offset + index) {
       payload[offset + index] = byte

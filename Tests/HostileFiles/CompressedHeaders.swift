@@ -1,4 +1,4 @@
-/// QuickTime's compressed headers (`cmov`): a few bytes that are a large index.
+/// QuickTime's compressed headers (`cmov`): a few bytes that expand to a large index.
 struct CompressedHeaders {
   let movie: [ISOBox]
 

@@ -1,13 +1,13 @@
-/// Every sample cut off, and with one bit changed, at every tenth of its length.
+/// Every sample, cut off, and with one bit flipped, at every tenth of its length.
 struct Damages {
   let samples: Samples
 
   var files: [HostileFile] { samples.clips.flatMap { cuts($0) + flips($0) } }
 
-  /// What a cut file may be is told by the file itself, not by Reel:
-  /// - an ISO base media file whose index (`moov`) is not all there cannot be played: `indexMissing`;
-  /// - one whose index is there can: it is published, and said to be cut, or refused as `truncated`;
-  /// - all others have their header in front and are played as far as they go.
+  /// What a cut file may be follows from the file itself, not from Reel:
+  /// - an ISO base media file whose index (`moov`) is incomplete cannot be played: `indexMissing`;
+  /// - one whose index is complete can: it is published, and reported as cut off, or refused as `truncated`;
+  /// - all others have their header at the front, and can be played as far as they go.
   private func cuts(_ clip: Samples.Clip) -> [HostileFile] {
     (1...9).map { tenth in
       let bytes = Array(clip.bytes.prefix(clip.bytes.count * tenth / 10))
@@ -18,8 +18,8 @@ struct Damages {
     }
   }
 
-  /// One bit, anywhere: a fact may change, or the file be damaged. In the first byte it may be the container's
-  /// magic, and then it is no known file at all.
+  /// One bit, anywhere: a fact may change, or the file be damaged. In the first byte it may belong to the container's
+  /// magic number, and then the file is not recognized at all.
   private func flips(_ clip: Samples.Clip) -> [HostileFile] {
     (0...9).flatMap { tenth in
       [0, 7].map { bit in

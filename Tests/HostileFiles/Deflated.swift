@@ -1,16 +1,16 @@
-/// A zlib stream (RFC 1950) of some bytes and then very many zeros: 158 of them take one bit on average.
+/// A zlib stream (RFC 1950) of some bytes and then very many zeros: about 158 of them take one byte.
 struct Deflated {
   private var bits: [UInt8] = []
   private var filled = 8
 
-  /// `start`, then zeros up to `count` bytes (a multiple of 258 more than `start` and one).
+  /// `start`, one zero, and then `zeros` more, rounded down to a multiple of 258.
   static func stream(_ start: [UInt8], zeros: Int) -> [UInt8] {
     var stream = Deflated()
-    // One block with fixed codes (RFC 1951, 3.2.6), the last.
+    // One final block with fixed codes (RFC 1951, 3.2.6).
     stream.put([true, true, false])
     for byte in start + [0] { stream.putLiteral(byte) }
     let runs = zeros / 258
-    // Eight runs are 13 whole bytes, so that all but the first sixteen are copies of those before them.
+    // Eight runs take 13 whole bytes, so all runs but the first sixteen can be copies of these bytes.
     let copies = max(0, runs - 16) / 8
     for _ in 0..<min(16, runs) { stream.putRun() }
     stream.repeatLastBytes(13, times: copies)
@@ -19,12 +19,12 @@ struct Deflated {
     return [0x78, 0x9C] + stream.bits + checksum(start, zeros: runs * 258 + 1)
   }
 
-  /// 258 times the byte before: length 258 is symbol 285, 11000101; distance 1 is symbol 0, 00000.
+  /// The previous byte 258 times more: length 258 is symbol 285, 11000101; distance 1 is symbol 0, 00000.
   private mutating func putRun() {
     put([true, true, false, false, false, true, false, true, false, false, false, false, false])
   }
 
-  /// Repeats the last whole bytes; the one that is not full stays the last.
+  /// Repeats the last whole bytes; a byte that is not full stays the last.
   private mutating func repeatLastBytes(_ count: Int, times: Int) {
     guard times > 0 else { return }
     let whole = bits.count - (filled < 8 ? 1 : 0)

@@ -4,7 +4,7 @@ enum EBML {
     element(id, claiming: content.count) + content
   }
 
-  /// Only the beginning of an element that claims to be so long, in eight bytes.
+  /// Only the beginning of an element that claims this size, written in eight bytes.
   static func element(_ id: Int, claiming size: Int) -> [UInt8] {
     identifier(id) + [0x01] + be64(size).dropFirst()
   }
@@ -33,7 +33,7 @@ enum EBML {
       number(0x2AD7B1, 1_000_000) + real(0x4489, duration) + (title.map { element(0x7BA9, $0) } ?? []))
   }
 
-  /// A track of VP8, which needs no header of its own.
+  /// A VP8 track, which needs no header of its own.
   static func track(_ number: Int, width: Int = 320, height: Int = 240, more: [UInt8] = []) -> [UInt8] {
     let picture = element(0xE0, self.number(0xB0, width) + self.number(0xBA, height) + more)
     return element(
@@ -44,7 +44,7 @@ enum EBML {
 
   static func tracks(_ content: [UInt8]) -> [UInt8] { element(0x1654_AE6B, content) }
 
-  /// A cluster with one key frame of VP8, as far as its size goes (RFC 6386, 9.1).
+  /// A cluster with one VP8 key frame, whose header is real up to the size (RFC 6386, 9.1).
   static let cluster: [UInt8] = {
     let frame: [UInt8] = [0x10, 0x02, 0x00, 0x9D, 0x01, 0x2A, 0x40, 0x01, 0xF0, 0x00]
     return element(

@@ -7,10 +7,11 @@ public enum HostileFolder {
   public struct Failure: Error {
     /// Where it was to be.
     public let path: String
-    /// The system's words.
+    /// The system's error message.
     public let reason: String
   }
 
+  /// Writes the files, each into the folder of its group.
   /// - Throws: ``Failure``.
   public static func write(_ files: [HostileFile], into folder: URL) throws {
     for group in Set(files.map(\.group)) {

@@ -3,10 +3,10 @@ import Glibc
 
 /// All the hostile files.
 public struct HostileSet: Sendable {
-  /// In the order that they are made.
+  /// In the order in which they are made.
   public let files: [HostileFile]
 
-  /// The name of the file that the playlists point at, which nobody may open.
+  /// The name of the file that the playlists refer to, which nothing may open.
   public static let secret = Playlists.secret
 
   /// - Parameter samples: the project's `Samples` folder.
@@ -29,7 +29,7 @@ public struct HostileSet: Sendable {
     files.filter { names.contains($0.group) }
   }
 
-  /// The movie with one track, its picture, and little of its media: a kilobyte or two.
+  /// The movie with one track, the video, and little of its media: a kilobyte or two.
   private static func short(_ movie: [ISOBox]) -> [ISOBox] {
     movie.changing("mdat") { $0.payload = Array($0.payload.prefix(256)) }
       .changing("moov") { moov in

@@ -1,4 +1,4 @@
-/// Tags of megabytes, and tags by the thousand.
+/// Tags of many megabytes, and tags by the thousand.
 struct HugeTags {
   let movie: [ISOBox]
 
@@ -21,7 +21,7 @@ struct HugeTags {
     ]
   }
 
-  /// `©` is one byte here.
+  /// An item of the list of tags. In the file, `©` is one byte.
   private static func item(_ key: String, _ data: ISOBox) -> ISOBox {
     ISOBox(key, [], [data])
   }
@@ -30,7 +30,7 @@ struct HugeTags {
     let list = items.flatMap { item in
       let bytes = item.bytes
       guard item.type.hasPrefix("©") else { return bytes }
-      // The type's text has five bytes in UTF-8, four in the file.
+      // The text of the type has five bytes in UTF-8, and four in the file.
       let content = item.children.bytes
       return be32(8 + content.count) + [0xA9] + Array(item.type.dropFirst().utf8) + content
     }

@@ -1,4 +1,4 @@
-/// A box of an ISO base media file (ISO/IEC 14496-12, 4.2), to build one or to change one that was read.
+/// A box of an ISO base media file (ISO/IEC 14496-12, 4.2), to be built, or changed after reading.
 struct ISOBox {
   var type: String
   var payload: [UInt8]
@@ -22,7 +22,7 @@ struct ISOBox {
 
   private static let parents: Set = ["moov", "trak", "mdia", "minf", "stbl", "edts", "mvex", "moof", "traf"]
 
-  /// The boxes of a file that is whole and honest.
+  /// The boxes of a file that is complete and honest.
   static func read(_ bytes: some Collection<UInt8>) -> [ISOBox] {
     var rest = Array(bytes)[...]
     var boxes: [ISOBox] = []
@@ -38,7 +38,7 @@ struct ISOBox {
     return boxes
   }
 
-  /// Itself with every box of `type` beneath it changed.
+  /// A copy with every box of `type` changed, this one included.
   func changing(_ type: String, _ change: (inout ISOBox) -> Void) -> ISOBox {
     var box = self
     if box.type == type { change(&box) }
@@ -54,7 +54,7 @@ extension [ISOBox] {
     map { $0.changing(type, change) }
   }
 
-  /// Puts `box` into the first sample table of each track, in the place of one of its type if there is one.
+  /// Puts `box` into every sample table, in the place of one of its type if there is one.
   func withTable(_ box: ISOBox) -> [ISOBox] {
     changing("stbl") { table in
       table.children.removeAll { $0.type == box.type }

@@ -1,8 +1,8 @@
-/// Honest videos whose tags and sidecars say things that terminals, CI logs and spreadsheets obey.
+/// Honest videos whose tags and sidecars contain text that terminals, CI logs and spreadsheets obey.
 struct Injections {
   let movie: [ISOBox]
 
-  /// Behind each stands a marker, so that a test sees that the text came through at all.
+  /// A marker follows each text, so that a test sees whether the text came through at all.
   static let texts =
     [
       "\u{1B}[2J\u{1B}[31;45;5m", "\u{1B}]0;title\u{7}", "\u{1B}]8;;http://x\u{1B}\\", "\u{9B}31m",
@@ -21,7 +21,7 @@ struct Injections {
       [
         HostileFile("tagged", "\(number).mp4", .bytes(mp4(Array(text.utf8), number)), Answers.ok),
         HostileFile("tagged", "\(number).mkv", .bytes(matroska(Array(text.utf8), number)), Answers.ok),
-        // One that has a sidecar, and nothing in itself.
+        // A video with a sidecar, and no tags of its own.
         HostileFile("sidecars", "\(number).mp4", .bytes(plain(number)), Answers.ok),
         HostileFile("sidecars", "\(number).json", .bytes(Self.sidecar(text)), []),
       ]

@@ -36,7 +36,7 @@ struct ManyStreams {
     }
   }
 
-  /// Ogg pages, each the first of a stream of its own (RFC 3533, 6).
+  /// Ogg pages, each the first one of another stream (RFC 3533, 6).
   private var serials: [HostileFile] {
     [300, 5_000].map { count in
       let pages = (0..<count).flatMap { serial -> [UInt8] in

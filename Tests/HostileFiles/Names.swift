@@ -1,10 +1,10 @@
-/// Honest videos under names of every sort.
+/// Honest videos under all sorts of names.
 struct Names {
   let video: [UInt8]
 
   var files: [HostileFile] {
     Self.names.enumerated().map { number, name in
-      // A `free` box of its own makes each a video of its own.
+      // A `free` box of its own makes each a different video.
       HostileFile("names", name, .bytes(video + ISOBox("free", be64(number)).bytes), Answers.ok)
     }
   }
@@ -15,7 +15,7 @@ struct Names {
       Array(repeating: 0xFF, count: 251) + Array(".mp4".utf8),
     ]
 
-  /// Things that terminals, shells, CI logs, spreadsheets and FFmpeg read as something else than a name.
+  /// Names that terminals, shells, CI logs, spreadsheets and FFmpeg take for something else.
   static let texts = [
     "new\nline.mp4", "return\rover.mp4", "tab\there.mp4", "-i.mp4", "--help.mp4", "-.mp4", "im%d.mp4",
     "im%03d.png.mp4",
@@ -34,7 +34,7 @@ struct Names {
     "\u{2028}line.mp4", "\u{85}next.mp4", "\u{FEFF}mark.mp4", "\u{E000}private.mp4", "\u{FFFD}.mp4",
   ]
 
-  /// No UTF-8.
+  /// Names that are not UTF-8.
   private static let bytes: [[UInt8]] = [
     [0xFF] + Array(".mp4".utf8), [0xC3, 0x28] + Array(".mp4".utf8), [0xED, 0xA0, 0x80] + Array(".mp4".utf8),
     [0xC0, 0xAF] + Array(".mp4".utf8), [0xF4, 0x90, 0x80, 0x80] + Array(".mp4".utf8),

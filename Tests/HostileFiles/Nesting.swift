@@ -1,4 +1,4 @@
-/// Boxes in boxes in boxes, to use up a reader's stack.
+/// Boxes nested deeply, to exhaust a reader's stack.
 struct Nesting {
   let movie: [ISOBox]
 
@@ -16,7 +16,7 @@ struct Nesting {
     }
   }
 
-  /// Each box holds the next: sizes grow outwards.
+  /// Each box contains the next, so the sizes grow outwards.
   private static func nested(_ type: [UInt8], depth: Int) -> [UInt8] {
     (0..<depth).flatMap { be32(8 * (depth - $0)) + type }
   }
@@ -25,7 +25,7 @@ struct Nesting {
     Self.depths.flatMap { depth in
       [("chapters", 0x1043_A770, 0xB6), ("tags", 0x1254_C367, 0x67C8), ("tracks", 0x1654_AE6B, 0xE2)].map {
         name, outer, inner in
-        // Each claims far more than there is: a reader that believes it goes down.
+        // Each claims far more than there is; a reader that believes it descends.
         let chain = (0..<depth).flatMap { _ in EBML.element(inner, claiming: 1 << 40) }
         let content = EBML.info() + EBML.tracks(EBML.track(1)) + EBML.cluster
         return HostileFile(

@@ -1,11 +1,11 @@
-/// Movies that want other files to be opened, or whose references are a burden or a trap to read.
+/// Movies that ask for other files to be opened, or whose references are expensive or dangerous to read.
 struct OtherFiles {
   let movie: [ISOBox]
 
   var files: [HostileFile] { named + heavy + referenceMovies + linked }
 
   private static let answers = Answers.damaged.union(["externalMedia"])
-  /// Where the playlists' secret lies, which nobody may open.
+  /// The path of the playlists' secret, which nothing may open.
   private static let target = Array("../playlists/\(Playlists.secret)\0".utf8)
 
   private func file(_ name: String, _ references: [UInt8], count: Int = 1) -> HostileFile {

@@ -1,7 +1,8 @@
-/// Every kind of playlist under every name of a video. Each names a sibling or an address, which nobody may open.
+/// Every kind of playlist under every extension of a video. Each refers to a sibling or an address, which nothing may
+/// open.
 struct Playlists {
-  /// The sibling's name: hidden, so that no walk looks at it, and a stream that a player would open. A test
-  /// watches that nobody does.
+  /// The sibling's name. It is hidden, so that no walk finds it, and is a stream that a player would open. A test
+  /// watches that nothing does.
   static let secret = ".secret.ts"
   let video: [UInt8]
   let stream: [UInt8]
@@ -22,7 +23,7 @@ struct Playlists {
     }
   }
 
-  /// What other players skip before the first word.
+  /// Playlists after characters that other players skip before the first word.
   private var disguised: [HostileFile] {
     PlaylistTexts.all.flatMap { kind, text in
       [("mark", "\u{FEFF}"), ("space", " \r\n\t\n")].map { name, before in
@@ -31,8 +32,8 @@ struct Playlists {
     }
   }
 
-  /// Two things at once. A playlist before a video is a playlist to FFmpeg; behind a video's magic it is none,
-  /// except where FFmpeg looks for its words anywhere before the first NUL.
+  /// Files that are two things at once. FFmpeg takes a playlist before a video for a playlist. After a video's magic
+  /// number it does not, except where it looks for a playlist's words anywhere before the first NUL.
   private var polyglots: [HostileFile] {
     PlaylistTexts.all.flatMap { kind, text in
       let playlist = Array(text.utf8)

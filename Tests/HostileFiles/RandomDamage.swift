@@ -1,6 +1,6 @@
-/// Damage of the kinds that disks, networks and attackers do, anywhere in a file.
+/// Damage of the kinds that disks, networks and attackers cause, anywhere in a file.
 public enum RandomDamage {
-  /// One to four damages; half of them near the beginning, where headers are.
+  /// Damages `whole` one to four times; half of the damages are near the beginning, where headers are.
   public static func damaged(_ whole: [UInt8], using random: inout some RandomNumberGenerator) -> [UInt8] {
     var bytes = whole
     for _ in 0..<Int.random(in: 1...4, using: &random) where bytes.count > 64 {
@@ -18,7 +18,7 @@ public enum RandomDamage {
       case 4: for next in place..<min(end, place + 9) { bytes[next] = 0xFF }
       case 5: for next in place..<end { bytes[next] = 0 }
       case 6: bytes.removeSubrange(max(place, bytes.count / 4)...)
-      // Room that was never written to.
+      // Space that was allocated and never written.
       default: bytes.replaceSubrange(max(place, bytes.count / 4)..., with: repeated([0], bytes.count / 8))
       }
     }

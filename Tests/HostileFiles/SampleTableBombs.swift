@@ -7,7 +7,7 @@ struct SampleTableBombs {
 
   private static let counts = [0xFF_FFFF, 0x0FFF_FFFF, 0x7FFF_FFFF, 0xFFFF_FFFF]
 
-  /// Tables whose count is a lie: no more than a few entries follow.
+  /// Tables whose count is a lie: only a few entries follow.
   private var claims: [HostileFile] {
     Self.tables.flatMap { type, before in
       Self.counts.map { count in
@@ -16,7 +16,7 @@ struct SampleTableBombs {
     }
   }
 
-  /// What stands before the count.
+  /// The types of the tables, and the bytes before the count.
   private static let tables: [(String, [UInt8])] = [
     ("stsz", be32(0)), ("stz2", be32(8)), ("stts", []), ("ctts", []), ("stsc", []), ("stco", []),
     ("co64", []),
@@ -35,7 +35,7 @@ struct SampleTableBombs {
     }
   }
 
-  /// All samples of one size, so that no table is needed: the index that follows from it takes gigabytes.
+  /// Samples that all have one size, so that no table is needed: the index that follows from it takes gigabytes.
   private var constantSizes: [HostileFile] {
     [10_000_000, 60_000_000, 0x0FFF_FFFF, 0x7FFF_FFFF].flatMap { count in
       [1, 0x7FFF_FFFF].map { size in

@@ -28,7 +28,7 @@ struct SparseFiles {
     }
   }
 
-  /// Honest, and of 40 GB: the media lies at its beginning, the index at its end.
+  /// An honest movie of 40 GB: the media lies at its beginning, the index at its end.
   private var wideMovie: HostileFile.Body {
     let boxes = ISOBox.read(samples.bytes("moov-at-end.mp4"))
     let media = boxes.first { $0.type == "mdat" }?.payload ?? []

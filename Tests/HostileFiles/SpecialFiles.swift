@@ -1,4 +1,4 @@
-/// What is not a regular file, and links.
+/// Files that are not regular, and links.
 struct SpecialFiles {
   let isSuperuser: Bool
 

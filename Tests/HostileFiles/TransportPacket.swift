@@ -1,6 +1,6 @@
 /// Packets of an MPEG transport stream (ISO/IEC 13818-1, 2.4).
 enum TransportPacket {
-  /// A section as a row of packets on `pid`, with its checksum.
+  /// A section as a series of packets on `pid`, with its checksum.
   static func table(_ pid: Int, _ section: [UInt8]) -> [UInt8] {
     var rest = ([0] + section + checksum(section))[...]
     var packets: [UInt8] = []
@@ -20,7 +20,7 @@ enum TransportPacket {
     section(0, 1, (0..<count).flatMap { be16($0 + 1) + be16(0xE000 | (0x20 + $0)) })
   }
 
-  /// A program map section with streams of H.264 on 180 PIDs of its own.
+  /// A program map section with H.264 streams on 180 PIDs of its own.
   static func streams(of program: Int, count: Int) -> [UInt8] {
     let first = 0x100 + 180 * program
     let streams = (0..<count).flatMap {

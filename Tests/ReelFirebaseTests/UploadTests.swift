@@ -63,6 +63,19 @@ import Testing
     #expect(try await uploader.find(key)?.digest == nil)
   }
 
+  @Test("an object that was not sent whole is not taken for a damaged one")
+  func partOfAnObject() async throws {
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    fake.state.withLock { state in
+      state.objects["videos/k.mp4"]?.told = (Int64(content.bytes.count), "AAAAAA==")
+      state.objects["videos/k.mp4"]?.bytes.removeLast()
+    }
+    let error = await #expect(throws: UploadError.self) { try await uploader.readBack(key) }
+    #expect(error?.code == .interrupted)
+  }
+
   @Test("addresses for viewers")
   func addresses() throws {
     let bucket = try StorageBucket("my-app.appspot.com", prefix: "/a b/é//")

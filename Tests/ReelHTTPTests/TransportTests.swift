@@ -51,6 +51,28 @@ struct TransportTests {
     }
   }
 
+  @Test("a connection to an address that is not admitted carries no request", arguments: [true, false])
+  func notAdmitted(_ isAdmitted: Bool) async throws {
+    let server = try await LoopbackServer.start { _ in .reply(200) }
+    let rule: ConnectionRule = { host, address in
+      isAdmitted && host == "127.0.0.1" && address == IPAddress("127.0.0.1")
+    }
+    let transport = try CurlTransport(HTTPRules(timeouts: .patient(), usesProxy: false), admits: rule)
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
+    // The second request uses the first one's connection.
+    for _ in 1...2 {
+      do throws(HTTPFailure) {
+        _ = try await transport.send(HTTPCall(.get, origin, "/"))
+        #expect(isAdmitted)
+      } catch {
+        #expect(error == .unreachable("127.0.0.1 now leads to this machine or a private network"))
+        #expect(!isAdmitted)
+      }
+    }
+    #expect(server.requests.count == (isAdmitted ? 2 : 0))
+    await server.stop()
+  }
+
   @Test("the head of a reply is enough, however long the body", arguments: [0, 10, 8 << 20], [200, 405])
   func headOnly(_ count: Int, _ status: Int) async throws {
     try await serve { _ in

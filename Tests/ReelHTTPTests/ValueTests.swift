@@ -126,7 +126,7 @@ import Testing
   @Test(
     arguments: [
       ("7", nil, 7), ("0", nil, 0), ("1.5", nil, 1.5), ("-3", nil, nil), ("soon", nil, nil),
-      ("inf", nil, nil),
+      ("inf", nil, nil), ("0x10", nil, nil), ("1e3", nil, nil), ("", nil, nil),
       ("Sun, 06 Nov 1994 08:49:47 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 10),
       ("Sun, 06 Nov 1994 08:49:17 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 0),
     ] as [(String, String?, Double?)])

@@ -80,6 +80,31 @@ extension PostCatalogContractTests {
         try await catalog.claim(sketch.request(sketch.publication(), arrived: arrived)).removed?.post.id
           == post.id)
       #expect(try catalog.removedPosts(of: arrived).map(\.post.id) == [post.id])
+      // Published again, it is a post, also for another store.
+      let again = try #require(
+        try await catalog.publish(
+          sketch.request(publication, again: true, arrived: arrived), with: sketch))
+      #expect(again.id != post.id)
+      let elsewhere = sketch.publication(arrived, to: "file:///other")
+      #expect(try await catalog.claim(sketch.request(elsewhere)).removed == nil)
+      #expect(try catalog.content(of: arrived, publishedAs: elsewhere).removed == nil)
+    },
+    CatalogContractTest("a post that was removed in one of two stores does not keep them apart") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      guard let mover = catalog as? any StoreRelocating else { return }
+      let (old, new) = (Destination("file:///old"), Destination("file:///new"))
+      let digest = sketch.digest()
+      let gone = try #require(
+        try await catalog.publish(sketch.request(sketch.publication(digest, to: new.name)), with: sketch))
+      try catalog.carryOut(.init(gone.id, .removal(Removal(at: stage.clock.now()))))
+      let post = try #require(
+        try await catalog.publish(
+          sketch.request(sketch.publication(digest, to: old.name), again: true), with: sketch))
+      try await mover.relocate(old, to: new, holding: 1, duplicates: .skip)
+      #expect(
+        try await catalog.claim(sketch.request(sketch.publication(digest, to: new.name))).post?.post.id
+          == post.id)
     },
     CatalogContractTest("what is kept can be restored, at its old place") { stage in
       let sketch = Sketch()

@@ -77,6 +77,9 @@ struct BitstreamHeaderTests {
   }
 
   @Test func emulationPreventionIsRemoved() {
+    var end = BitReader([0xFF])
+    #expect((0..<8).map { _ in end.unsigned() } == Array(repeating: 0, count: 8))
+    #expect(end.unsigned() == nil && end.signed() == nil && !end.skipNumbers(1))
     var reader = BitReader(escaped: [0, 0, 3, 1, 0, 0, 3, 0, 0, 3])
     #expect(reader.bits(32) == 0x0000_0100)
     #expect(reader.bits(24) == 0)

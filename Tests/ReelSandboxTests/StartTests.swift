@@ -94,8 +94,12 @@ import Testing
   @Test func thatAllDieIsFoundOutOnce() async throws {
     let prober = try prober("echo . >>\(folder.path)/starts; exit 1")
     let file = try folder.file("a.mp4", smallMP4)
+    let begin = ContinuousClock.now
     for _ in 0..<50 { #expect(await prober.code(file) == .workerBroken) }
-    #expect(try folder.open("starts").size == Int64(2 * StartCircuitBreaker.patience))
+    // On a slow machine the verdict lapses meanwhile, and is renewed by one more start.
+    let lapses = Int(begin.duration(to: .now) / StartCircuitBreaker.validity)
+    let starts = try folder.open("starts").size / 2
+    #expect((StartCircuitBreaker.patience...StartCircuitBreaker.patience + lapses).contains(Int(starts)))
     await prober.close()
   }
 

@@ -263,6 +263,24 @@ import Testing
     try await expectGone(list, count: 2)
   }
 
+  /// Bytes that keep coming give no more time to an adapter that was asked to end.
+  @Test func cancellingEndsOneThatIsReadBackAndGoesOnWriting() async throws {
+    let folder = try AdapterFolder()
+    let ready = folder.path(of: "ready")
+    let uploader = try folder.uploader(
+      try folder.adapter("trap '' TERM; : >\"\(ready)\"; while :; do echo bytes >&3; done"),
+      grace: .seconds(1))
+    let key = try key()
+    let task = Task { try await uploader.readBack(key) }
+    while !FileManager.default.fileExists(atPath: ready) { try await Task.sleep(for: .milliseconds(5)) }
+    task.cancel()
+    guard case .failure(let error as UploadError) = await task.result else {
+      Issue.record("it was read back")
+      return
+    }
+    #expect(error.code == .cancelled)
+  }
+
   /// It is cancelled between the commit and the claim.
   @Test func whatItClaimsWronglyIsRemovedInACancelledRun() async throws {
     let folder = try AdapterFolder()

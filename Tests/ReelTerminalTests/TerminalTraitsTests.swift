@@ -1,5 +1,6 @@
-import ReelTerminal
 import Testing
+
+@testable import ReelTerminal
 
 @Suite struct TerminalTraitsTests {
   private static let xterm = ["TERM": "xterm-256color", "LANG": "en_US.UTF-8"]
@@ -9,6 +10,13 @@ import Testing
   ) -> TerminalTraits {
     TerminalTraits(
       isTerminal: isTerminal, columns: columns, environment: Self.xterm.merging(more) { $1 })
+  }
+
+  @Test("a line that is cut ends with the mark, also where one of its parts ends there")
+  func cutLines() {
+    let line = StyledLine("abc") + StyledLine("def", .dim) + "ghi"
+    let shown = (1...9).map { line.cut(to: $0, mark: "…").text(TerminalTraits()) }
+    #expect(shown == ["a", "a…", "ab…", "abc…", "abcd…", "abcde…", "abcdef…", "abcdefg…", "abcdefghi"])
   }
 
   @Test func aTerminalDrawsWithColour() {

@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import ReelWire
 
-/// Reads an order from the file, behind its first 32 bytes, and obeys it.
+/// A reader that obeys an order in the file, after its first 32 bytes.
 final class HijackedReader: FileReader {
   private var files = 0
 
@@ -62,7 +62,7 @@ final class HijackedReader: FileReader {
     MendLie.reply(Self.order(in: descriptor), descriptor, output, request, willWrite)
   }
 
-  /// The order; while that is to hold, waits for the file to give another.
+  /// The order. As long as that is `hold`, waits for the file to contain another.
   private static func order(awaitedIn descriptor: Int32) -> String {
     while true {
       let order = order(in: descriptor)
@@ -80,7 +80,7 @@ final class HijackedReader: FileReader {
   /// Answers the next question before it is asked.
   private func sayTwice(_ descriptor: Int32, _ request: ReadRequest) {
     close(descriptor)
-    // The honest one takes it after this.
+    // The honest part of the worker receives it after this.
     let receipt = Hoard.receipt(peeking: true)
     var media = MediaInfo(container: request.container, size: request.size)
     media.title = "forged"

@@ -3,14 +3,14 @@ import Glibc
 import ReelCore
 import ReelWire
 
-/// A reader that was taken over for good: it keeps the files that come after its own, and tells of what it keeps.
+/// A reader that was taken over for good: it keeps the files that come after its own, and reveals what it keeps.
 struct Hoard {
   enum Way: String {
-    /// In the one place that there is.
+    /// In the only free descriptor.
     case slot
-    /// In the places of the standard descriptors, too.
+    /// In the standard descriptors, too.
     case room
-    /// In the channel's queue, from which they are not taken.
+    /// In the channel's queue, from which they are not removed.
     case queue
   }
   let way: Way
@@ -35,7 +35,7 @@ struct Hoard {
     }
   }
 
-  /// What comes next, and the descriptor with it, for which there may be no room.
+  /// The next message, and the descriptor with it, for which there may be no room.
   static func hear(peeking: Bool) -> ([UInt8], Int32) {
     var bytes = [UInt8](repeating: 0, count: 4096)
     var descriptor: Int32 = -1
@@ -43,7 +43,7 @@ struct Hoard {
     return (Array(bytes.prefix(max(0, Int(count)))), descriptor)
   }
 
-  /// As the honest one gets it; nil when it can't be had.
+  /// The receipt, as the honest part of the worker gets it; nil when there is none.
   static func receipt(peeking: Bool = false) -> Receipt? {
     let (_, descriptor) = hear(peeking: peeking)
     var bytes = [UInt8](repeating: 0, count: Receipt.length)

@@ -17,7 +17,7 @@ enum MendLie {
     var said = Set<Mend>([.faststart])
     var size = file.size
     let order = words.last ?? ""
-    // What is written may also be told only when it is there.
+    // A mender may also announce what it writes only once that is there.
     if order != "at-once" { willWrite() }
     switch order {
     case "honest", "at-once": break

@@ -8,7 +8,7 @@ enum PictureLie {
   static func reply(_ order: String, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
     let words = order.split(separator: " ", maxSplits: 1).map(String.init)
     if words.first == "video", words.last?.hasPrefix("without-picture") != true {
-      // The order may go on with what happens to pictures alone, as in `video hang`.
+      // The order may continue with what happens to pictures alone, as in `video hang`.
       Sabotage.perform(words.last ?? "")
       return lie("nothing")
     }
@@ -26,7 +26,7 @@ enum PictureLie {
     return lie(words.last ?? "")
   }
 
-  /// A grey picture of 16×16 that is what it says, but for the one thing.
+  /// A gray picture of 16×16 that is as it says, except for one lie.
   private static func lie(_ what: String) -> (PictureReply, [UInt8]) {
     var jpeg = SmallJPEG.bytes
     var (width, height, hash) = (16, 16, "L3F~gYof00ayayj[fQj[00fQ?bfQ")
@@ -66,7 +66,7 @@ enum PictureLie {
     return (facts(width, height, hash, jpeg.count), jpeg)
   }
 
-  /// Says what is right, a byte at a time; then more than anybody waits for.
+  /// Sends the right answer, but the picture in pieces of one byte, which would keep its receiver busy.
   private static func crumbs(_ reply: PictureReply, _ jpeg: [UInt8]) -> (PictureReply, [UInt8]) {
     for frame in [try? reply.encoded()] + jpeg.map({ try? PictureBytes.encoded([$0]) }) {
       _ = frame?.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }

@@ -5,7 +5,7 @@ import ReelWire
 
 /// What a reader that was taken over asks for.
 enum RangeSabotage {
-  /// Obeys `order`, which is about asking; returns when it was answered as an honest one is.
+  /// Obeys `order`, which is about asking. Returns once it gets an answer as an honest reader does.
   static func perform(_ order: String, _ bytes: AskedBytes, _ request: ReadRequest, _ receipt: Receipt) {
     switch order {
     case "behind": ask(RangeRequest(position: request.size, count: 10), receipt)
@@ -15,7 +15,7 @@ enum RangeSabotage {
     case "none": speak(frame(position: 0, count: 0), receipt)
     case "stale": ask(RangeRequest(position: 0, count: 10), Receipt(bytes: [UInt8](repeating: 7, count: 16)))
     case "flood":
-      // Nobody takes the answers.
+      // Nothing receives the answers.
       while true { ask(RangeRequest(position: 0, count: 65_536), receipt) }
     case "endless":
       withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
@@ -38,7 +38,7 @@ enum RangeSabotage {
     _ = message.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 
-  /// A question as no honest one writes it: the numbers stand behind the envelope's ten bytes.
+  /// A question that no honest reader writes. The numbers follow the ten bytes of the envelope.
   private static func frame(position: Int64, count: Int64) -> [UInt8] {
     var frame = (try? RangeRequest(position: 0, count: 1).encoded()) ?? []
     for (offset, number) in [(10, position), (18, count), (26, count)] where frame.count >= offset + 8 {

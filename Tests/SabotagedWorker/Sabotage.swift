@@ -1,7 +1,7 @@
 import CEscapes
 import Glibc
 
-/// Ways for a reader to go wrong.
+/// Ways for a reader to misbehave.
 enum Sabotage {
   static func perform(_ order: String) {
     switch order {
@@ -23,14 +23,14 @@ enum Sabotage {
     }
   }
 
-  /// Comes back as little as one that hangs, and takes no processor time: only a deadline or a signal ends it.
+  /// Never returns, like a hang, but takes no processor time: only a deadline or a signal ends it.
   private static func sleep() {
     var never = sem_t()
     sem_init(&never, 0, 0)
     while true { sem_wait(&never) }
   }
 
-  /// A few milliseconds, by a call that a worker may make.
+  /// Waits a few milliseconds, by a system call that a worker may make.
   static func pause() {
     var never = sem_t()
     sem_init(&never, 0, 0)
@@ -43,7 +43,7 @@ enum Sabotage {
     sem_timedwait(&never, &end)
   }
 
-  /// The signal that says that its time is over does not reach it.
+  /// Spins while it blocks all signals, including the one that says that its time is over.
   private static func spinDeaf() {
     var all = sigset_t()
     sigfillset(&all)
@@ -69,7 +69,7 @@ enum Sabotage {
   }
 
   private static func speak(_ bytes: [UInt8], descriptor: Int32 = -1) {
-    // As long as others of this user have many descriptors under way, the kernel takes no more.
+    // While other processes of this user have many descriptors in flight, the kernel accepts no more.
     while bytes.withUnsafeBytes({ reel_speak($0.baseAddress, $0.count, descriptor) }) == -ETOOMANYREFS {
       pause()
     }

@@ -5,7 +5,7 @@ import ReelWire
 
 /// A worker whose reader has been taken over: it does what the file tells it to. For tests only.
 ///
-/// Everything but the reader is the shipped worker's: how it starts, confines itself, and speaks.
+/// Everything but the reader is the shipped worker's: how it starts, confines itself, and communicates.
 @main
 enum SabotagedWorker {
   static func main() {
@@ -15,7 +15,7 @@ enum SabotagedWorker {
     exit(64)
   }
 
-  /// 0 when that layer alone refuses `attempt`.
+  /// Returns 0 when that layer alone refuses `attempt`.
   private static func withOneLayer(_ layer: String, _ attempt: String) -> Int32 {
     guard reel_confine_privileges() == 0 else { return 10 }
     switch layer {

@@ -1,11 +1,11 @@
-/// A JPEG as Reel's own encoder writes it: 16×16 pixels of grey.
+/// A JPEG as Reel's own encoder writes it: 16×16 gray pixels.
 enum SmallJPEG {
-  /// Where its quantisers' segment begins, and that of its codes.
+  /// The offset of its quantization tables (DQT), and that of its Huffman tables (DHT).
   static let quantiser = 20
   static let codes = 89
-  /// Where the header of its scan begins.
+  /// The offset of its scan header.
   static let scan = 184
-  /// Where its frame header begins.
+  /// The offset of its frame header.
   static let frame = 165
 
   static let bytes: [UInt8] = {

@@ -2,8 +2,8 @@ import Foundation
 import ReelPostgres
 import Synchronization
 
-/// What goes on beside a test on a thread of its own: Swift's threads are as few as there are cores, and others may be busy on
-/// them for longer than a server waits for anything.
+/// Work beside a test on a thread of its own: there are only as many Swift threads as cores, and other tests may keep
+/// them busy for longer than a server waits for anything.
 package final class Aside<Value: Sendable>: Sendable {
   private let outcome = Mutex<Result<Value, any Error>?>(nil)
 
@@ -16,7 +16,7 @@ package final class Aside<Value: Sendable>: Sendable {
 
   package var isOver: Bool { outcome.withLock { $0 != nil } }
 
-  /// Waits for its end, as a thread does, and until the test is out of time.
+  /// Blocks the thread until the work has ended, or the test is out of time.
   package func value() throws -> Value {
     while true {
       try Task.checkCancellation()
@@ -27,13 +27,13 @@ package final class Aside<Value: Sendable>: Sendable {
 }
 
 extension PostgresConnection {
-  /// Of those who wait in this database for locks that are no row's, as many as they are.
+  /// An SQL expression for the number of sessions that wait in this database for an advisory lock.
   package static let waitingForAdvisory = """
     (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
     """
 
-  /// Waits, as a thread does, until that is true for this connection, or the test is out of time.
+  /// Blocks the thread until the condition is true for this connection, or the test is out of time.
   package func wait(until condition: String) throws {
     while try value("SELECT \(condition)", as: Bool.self) != true {
       try Task.checkCancellation()

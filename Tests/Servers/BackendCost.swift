@@ -2,12 +2,13 @@ import Foundation
 import ReelPostgres
 import Testing
 
-/// What is asked of a test's database: pages, which are the same on every machine, and time, which is told and not judged.
+/// What a test's database had to do: pages, whose number is the same on every machine, and time, which is reported and
+/// not judged.
 package struct BackendCost {
   private let pool: PostgresPool
   private let backend: Int
 
-  /// - Parameter pool: of one connection, whose server process does all the work.
+  /// - Parameter pool: has one connection, whose server process does all the work.
   package init(_ pool: PostgresPool) throws {
     self.pool = pool
     backend = try pool.withConnection { connection in
@@ -16,15 +17,15 @@ package struct BackendCost {
     }
   }
 
-  /// For each item.
+  /// The cost of one item.
   package struct PerItem: CustomStringConvertible {
-    /// Pages that its statements looked at or wrote, in memory or on disk.
+    /// Pages that its statements accessed, in memory or on disk.
     package let pages: Double
-    /// Statements that the server carried out, of those that begin, set or end something, too.
+    /// Statements that the server executed, including those that begin, set or end something.
     package let statements: Double
     /// In milliseconds, as the client saw it.
     package let elapsed: Double
-    /// In milliseconds, of the processor of the server's process.
+    /// In milliseconds of processor time of the server process.
     package let server: Double
 
     package var description: String {
@@ -41,7 +42,7 @@ package struct BackendCost {
     let after = try counted()
     return PerItem(
       pages: Double(after.pages - before.pages) / Double(count),
-      // Without the two that counted them.
+      // Excludes the two that count them.
       statements: Double(max(0, after.statements - before.statements - 2)) / Double(count),
       elapsed: time / .milliseconds(1) / Double(count),
       server: used)
@@ -59,7 +60,7 @@ package struct BackendCost {
     return try #require(counted)
   }
 
-  /// Milliseconds that the server's process has had of the processor (proc(5): ticks, of which there are 100 a second).
+  /// Milliseconds of processor time of the server process (proc(5): ticks, of which there are 100 a second).
   private func processorTime() throws -> Double {
     let stat = try String(contentsOfFile: "/proc/\(backend)/stat", encoding: .utf8)
     let fields = try #require(stat.split(separator: ")").last).split(separator: " ")

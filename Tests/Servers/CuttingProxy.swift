@@ -3,16 +3,16 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Stands between a client and PostgreSQL, on a port of 127.0.0.1, and cuts the connection around a commit when it is
-/// told to: a COMMIT, or a statement that writes and is a transaction of its own.
+/// Stands between a client and PostgreSQL, on a port of 127.0.0.1, and on demand cuts the connection around a commit: a
+/// COMMIT, or a statement that writes and is a transaction of its own.
 package final class CuttingProxy: Sendable {
   /// What happens around the next commit, once.
   package enum Fault: CaseIterable, Sendable {
-    /// The server never hears of it.
+    /// The server never receives it.
     case before
-    /// The server does it, and the client never hears of that.
+    /// The server carries it out, and the client never learns of that.
     case after
-    /// The client is cut off; the server hears of it only when ``release()`` is called.
+    /// The client is cut off; the server receives it only when ``release()`` is called.
     case late
   }
 
@@ -46,31 +46,32 @@ package final class CuttingProxy: Sendable {
     Thread.detachNewThread { [self] in accept() }
   }
 
-  /// How many connections were cut by a fault.
+  /// The number of connections that were cut by a fault.
   package var cuts: Int { state.withLock { $0.cuts } }
 
-  /// How many connections did not get through.
+  /// The number of connections that were refused.
   package var refused: Int { state.withLock { $0.refused } }
 
-  /// The next commit meets this.
+  /// Makes the next commit meet this fault.
   package func arm(_ fault: Fault) { state.withLock { $0.fault = fault } }
 
-  /// Sends what was held back; false when there is none.
+  /// Sends what was held back; false when nothing was.
   package func release() -> Bool {
     let held = state.withLock { state in state.held.take() }
     guard let held else { return false }
     _ = Self.write(held.bytes, to: held.server)
-    // Its answer goes nowhere; the server's end is closed when that has been read.
+    // Nobody gets the server's answer. Its socket is closed once the answer has been read.
     Thread.detachNewThread {
       while Self.read(held.server) != nil {}
       close(held.server)
     }
-    // The server ends the session when the client does, after what it was sent before.
+    // The server ends the session when the client's direction ends, after what it was sent before.
     shutdown(held.server, Int32(SHUT_WR))
     return true
   }
 
-  /// Does `body`, whose next commit meets `fault`; what comes late comes when it may be waited for, or when all is done.
+  /// Runs `body`, whose next commit meets `fault`. A late commit is released once it is held, as `body` may be waiting
+  /// for it, or else when `body` is done.
   package func cutting<Value: Sendable>(
     _ fault: Fault, _ body: @Sendable @escaping () throws -> Value
   ) async throws -> Value {
@@ -91,7 +92,7 @@ package final class CuttingProxy: Sendable {
     return value
   }
 
-  /// No connection gets through from now on, or all do again.
+  /// Refuses all connections from now on, or accepts them again.
   package func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
 
   private static func address(_ port: Int) -> sockaddr_in {
@@ -145,7 +146,7 @@ package final class CuttingProxy: Sendable {
     let client: Int32
     let server: Int32
     let isCut = Atomic(false)
-    /// Whether the server's end goes on without the client's.
+    /// Whether the server's end stays open without the client's.
     let keepsServer = Atomic(false)
     private let left = Atomic(2)
 
@@ -171,9 +172,9 @@ package final class CuttingProxy: Sendable {
       case .before: break
       case .after:
         _ = Self.write(bytes, to: pair.server)
-      // The answer is what the other direction reads last.
+      // The answer is the last thing that the other direction reads.
       case .late:
-        // The other direction has to let go of the server's end first: a copy stays.
+        // The other direction has to close the server's end first, so keep a duplicate.
         let server = dup(pair.server)
         state.withLock { $0.held = (bytes, server) }
         state.withLock { $0.cuts += 1 }
@@ -191,14 +192,14 @@ package final class CuttingProxy: Sendable {
     pair.leave()
   }
 
-  /// What a client has said (PostgreSQL, "Message Formats"). It sends a statement with all that belongs to it at once.
+  /// What a client has sent (PostgreSQL, "Message Formats"). It sends a statement with all that belongs to it at once.
   private struct Session {
     private var isInTransaction = false
     private var isWriting: [String: Bool] = [:]
 
     /// Whether `bytes` ask the server to commit something.
     mutating func commits(_ bytes: [UInt8]) -> Bool {
-      // What a session begins with has no type.
+      // The first message of a session has no type.
       guard bytes.first != 0 else { return false }
       var (rest, commits, bound) = (bytes[...], false, "")
       while rest.count >= 5 {

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import ReelTestSupport
 
-/// One of the emulators of Google's services, a process on a port of 127.0.0.1 that ends with this value.
+/// An emulator of one of Google's services: a process on a port of 127.0.0.1 that ends with this value.
 package final class GoogleEmulator: Sendable {
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   package var port: Int { server.port }
 
   private let server: ServerProcess
@@ -15,15 +15,15 @@ package final class GoogleEmulator: Sendable {
   }
   private static let environment = root.appending(path: ".build/servers/gcs").path
 
-  /// Said when it is not there.
+  /// The reason for skipping tests without it.
   package static let storageAbsence: Comment =
     "SKIPPED: gcp-storage-emulator is not installed (scripts/lib/gcs-emulator install .build/servers/gcs)"
 
-  /// Firestore: Google's own, where Debian's package of Google's puts it.
+  /// Firestore: Google's own emulator, where Google's Debian package installs it.
   package static let firestore: String? = existing(
     "/usr/lib/google-cloud-sdk/platform/cloud-firestore-emulator/cloud-firestore-emulator.jar")
 
-  /// Said when it is not there.
+  /// The reason for skipping tests without it.
   package static let firestoreAbsence: Comment =
     "SKIPPED: Google's Firestore emulator is not installed (google-cloud-cli-firestore-emulator, and java)"
 

@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import ReelTestSupport
 
-/// moto, an S3 store whose replies are its own (PyPI), on a port of 127.0.0.1, in memory, gone with the tests. It takes
-/// every key and every signature.
+/// moto (PyPI), an S3 store whose replies are its own, on a port of 127.0.0.1. It keeps everything in memory, ends with
+/// the tests, and accepts every key and every signature.
 package final class MotoServer: Sendable {
   /// Such as `http://127.0.0.1:20000`.
   package var endpoint: String { "http://127.0.0.1:\(port)" }
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   package var port: Int { server.port }
-  /// Any would do.
+  /// Any key would do.
   package static let key = (id: "AKIAMOTO", secret: "moto-secret")
 
   private let server: ServerProcess
@@ -24,7 +24,7 @@ package final class MotoServer: Sendable {
     FileManager.default.fileExists(atPath: root.appending(path: ".build/servers/moto/installed").path)
   }
 
-  /// Said when it can't.
+  /// The reason for skipping tests without it.
   package static let absence: Comment =
     "SKIPPED: moto is not installed (scripts/lib/moto-server install .build/servers/moto)"
 
@@ -42,7 +42,7 @@ package final class MotoServer: Sendable {
   package func stop() async { await server.stop() }
 }
 
-/// Runs a suite beside one moto, which its tests share; each takes a bucket of its own.
+/// Runs a suite beside one moto, which its tests share; each uses a bucket of its own.
 package struct BesideMoto: SuiteTrait, TestScoping {
   @TaskLocal private static var running: MotoServer?
 

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import ReelTestSupport
 
-/// PostgreSQL as Debian has it: on a port of 127.0.0.1, in a folder of its own, gone with the tests. One for all tests
-/// of a process, which takes a second to start; each takes a database of its own.
+/// PostgreSQL as packaged by Debian, on a port of 127.0.0.1 and in a folder of its own; it ends with the tests. All
+/// tests of a process share one, which takes a second to start; each uses a database of its own.
 package final class PostgresServer: Sendable {
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   package var port: Int { server.port }
 
   private let server: ServerProcess
@@ -24,7 +24,7 @@ package final class PostgresServer: Sendable {
     return process.terminationStatus == 0
   }()
 
-  /// Said when it can't.
+  /// The reason for skipping tests without it.
   package static let absence: Comment = "SKIPPED: PostgreSQL's server is not installed (Debian: postgresql)"
 
   /// Whether PgBouncer can be started here.
@@ -32,38 +32,38 @@ package final class PostgresServer: Sendable {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  /// Said when it can't.
+  /// The reason for skipping tests without it.
   package static let bouncerAbsence: Comment = "SKIPPED: PgBouncer is not installed (Debian: pgbouncer)"
 
-  /// The one that tests share. It ends with the process.
+  /// The server that tests share. It ends with the process.
   package static func shared() async throws -> PostgresServer { try await running.value }
 
   private static let running = Task { try await PostgresServer.start() }
 
-  /// One of its own, such as to be killed.
+  /// Starts a server of the test's own, for example one to be killed.
   package static func start() async throws -> PostgresServer {
     PostgresServer(try await ServerProcess.start(script, ["run"]))
   }
 
   private init(_ server: ServerProcess) { self.server = server }
 
-  /// As a crash would end it.
+  /// Ends it as a crash would.
   package func kill() async throws { try await control("kill") }
 
   /// Starts it again after ``kill()``, on the same port.
   package func startAgain() async throws { try await control("start") }
 
-  /// Stops all of its processes, which answer nothing from then on, until ``wake()``.
+  /// Stops all of its processes, which then answer nothing until ``wake()``.
   package func stall() async throws { try await control("stall") }
 
   package func wake() async throws { try await control("wake") }
 
-  /// Another one that repeats what happens on this one, and may be read.
+  /// Starts a standby, which replicates this server and can be read.
   package func startStandby() async throws -> PostgresServer {
     PostgresServer(try await ServerProcess.start(Self.script, ["standby", String(port)]))
   }
 
-  /// Makes a standby a server of its own.
+  /// Promotes a standby to a server of its own.
   package func promote() async throws { try await control("promote") }
 
   /// Ends it, and waits until it is gone.
@@ -80,7 +80,7 @@ package final class PostgresServer: Sendable {
     }
   }
 
-  /// PgBouncer in its transaction mode before this server, with fewer connections than tests want.
+  /// Starts PgBouncer in its transaction mode before this server, with fewer connections than tests want.
   package func startBouncer() async throws -> PostgresBouncer {
     PostgresBouncer(try await ServerProcess.start(Self.script, ["bouncer", String(port)]))
   }
@@ -88,7 +88,7 @@ package final class PostgresServer: Sendable {
 
 /// PgBouncer before a server.
 package final class PostgresBouncer: Sendable {
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   package var port: Int { server.port }
 
   private let server: ServerProcess

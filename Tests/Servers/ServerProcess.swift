@@ -1,11 +1,11 @@
 import Foundation
 
-/// A server that says `ready PORT` when it answers, and maybe more behind it, and ends when its standard input does: with this value, or with the
-/// process of the tests, however that ends.
+/// A server that prints `ready PORT`, and maybe more words, when it answers. It ends when its standard input does: with
+/// this value, or with the process of the tests, however that ends.
 final class ServerProcess: Sendable {
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   let port: Int
-  /// What it says behind the port.
+  /// The words after the port.
   let words: [String]
 
   private let process: Process

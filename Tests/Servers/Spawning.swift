@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// Programs are started one at a time, and what only this process may hold is opened in that turn, too.
+/// Starts programs one at a time. What only this process may hold open is opened in the same turn, too.
 ///
-/// Foundation lists what is open before it starts a child, and closes that in it: what another thread opens in between,
-/// a pipe or the socket by which Foundation hears of a child's end, stays open in the child. Then nobody hears of that
-/// end before the child's own (swift-corelibs-foundation, `Process.run`).
+/// Before it starts a child, Foundation lists the open descriptors, and closes these in the child. A descriptor that
+/// another thread opens in between, such as a pipe or the socket by which Foundation learns of a child's end, stays
+/// open in the child. Then its end is not noticed before the child's own (swift-corelibs-foundation, `Process.run`).
 package enum Spawning {
   private static let turn = NSLock()
 
@@ -13,7 +13,7 @@ package enum Spawning {
     try turn.withLock(body)
   }
 
-  /// Starts `process` with a pipe for its standard input that nobody else holds open.
+  /// Starts `process` with a pipe for its standard input that no other process holds open.
   /// - Returns: that pipe; a server that reads it ends when its writing end is closed.
   package static func start(_ process: Process) throws -> Pipe {
     try alone {

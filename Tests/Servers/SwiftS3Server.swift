@@ -2,16 +2,16 @@ import Foundation
 import Testing
 import ReelTestSupport
 
-/// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums: on a port of
-/// 127.0.0.1, in a folder of its own, gone with the tests.
+/// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums, on a port of
+/// 127.0.0.1 and in a folder of its own; it ends with the tests.
 package final class SwiftS3Server: Sendable {
   /// Such as `http://127.0.0.1:20000`.
   package var endpoint: String { "http://127.0.0.1:\(port)" }
-  /// 127.0.0.1's port.
+  /// The port on 127.0.0.1.
   package var port: Int { server.port }
-  /// May do everything.
+  /// A key that may do everything.
   package static let key = (id: "test:tester", secret: "testing")
-  /// May do nothing.
+  /// A key that may do nothing.
   package static let guest = (id: "test:guest", secret: "guessing")
 
   private let server: ServerProcess
@@ -24,7 +24,7 @@ package final class SwiftS3Server: Sendable {
   /// Whether it can be started here.
   package static var isInstalled: Bool { FileManager.default.fileExists(atPath: environment + "/installed") }
 
-  /// Said when it can't.
+  /// The reason for skipping tests without it.
   package static let absence: Comment =
     "SKIPPED: the S3 server is not installed (scripts/lib/swift-s3 install .build/servers/swift)"
 
@@ -45,7 +45,7 @@ package final class SwiftS3Server: Sendable {
   package func stop() async { await server.stop() }
 }
 
-/// Runs a suite beside one server, which its tests share; each takes a bucket of its own.
+/// Runs a suite beside one server, which its tests share; each uses a bucket of its own.
 package struct BesideSwiftS3: SuiteTrait, TestScoping {
   @TaskLocal private static var running: SwiftS3Server?
 

@@ -2,7 +2,7 @@ import Foundation
 import ReelPostgres
 import Testing
 
-/// An empty database of the server that the tests share. It goes with the server.
+/// An empty database on the server that the tests share. It ends with the server.
 package struct TestDatabase: Sendable {
   package let server: PostgresServer
   package let name: String
@@ -14,7 +14,7 @@ package struct TestDatabase: Sendable {
     try Self.connect(try address("postgres")).execute("CREATE DATABASE \(name)")
   }
 
-  /// - Parameter port: of what stands before the server; nil for itself.
+  /// - Parameter port: that of a proxy before the server; nil for the server itself.
   package func url(port: Int? = nil) -> String {
     "postgres://postgres@127.0.0.1:\(port ?? server.port)/\(name)"
   }
@@ -34,7 +34,7 @@ package struct TestDatabase: Sendable {
       address, library: try PostgresLibrary(), connectTimeout: .seconds(600), timeout: .seconds(600))
   }
 
-  /// Makes room for others: several hundred databases take gigabytes.
+  /// Drops the database: several hundred of them take gigabytes.
   package func drop() {
     try? Self.connect(try address("postgres")).execute("DROP DATABASE \(name) WITH (FORCE)")
   }
@@ -43,7 +43,7 @@ package struct TestDatabase: Sendable {
     port: Int? = nil, _ change: (inout PostgresPool.Settings) -> Void = { _ in }
   ) throws -> PostgresPool {
     var settings = PostgresPool.Settings()
-    // However slow the machine is. Tests of what happens when time is up set their own.
+    // Long enough for a slow machine. Tests of timeouts set their own.
     (settings.connectTimeout, settings.statementTimeout) = (.seconds(600), .seconds(600))
     change(&settings)
     return PostgresPool(try address(port: port), library: try PostgresLibrary(), settings: settings)
@@ -51,7 +51,7 @@ package struct TestDatabase: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skipped aloud where there is no server.
+  /// Skips the test, and reports that, where there is no server.
   package static var besidePostgres: ConditionTrait {
     .enabled(if: PostgresServer.isInstalled, PostgresServer.absence)
   }

@@ -1,7 +1,7 @@
-/// Numbers that arithmetic traps on where it is not careful. Whoever gives one to a decoder expects nothing of the
-/// result: a trap ends the test run.
+/// Numbers on which careless arithmetic traps. A test that gives one to a decoder expects nothing of the result: a trap
+/// ends the test run.
 package enum Extremes {
-  /// The ends of each integer type, what is next to them, and where a `Double` ceases to count one by one.
+  /// The limits of each integer type, their neighbors, and where a `Double` ceases to represent every integer.
   package static let integers: [Int64] = {
     let powers: [Int64] = [7, 8, 15, 16, 31, 32, 52, 53, 62].flatMap { [1 << $0, -(1 << $0)] }
     let near = (powers + [0]).flatMap { [$0 - 1, $0, $0 + 1] }
@@ -15,7 +15,7 @@ package enum Extremes {
       0x1p63, -0x1p63, 0x1p64, 1.7e20, 1e30, -1e30, 1e300, 0.5, -0.0,
     ]
 
-  /// As they may stand in a header, a document, a file or a variable.
+  /// Numbers, and what resembles them, as they may stand in a header, a document, a file or a variable.
   package static let texts: [String] =
     integers.map(String.init) + [
       "9223372036854775808", "-9223372036854775809", "18446744073709551614", "18446744073709551615",
@@ -27,7 +27,7 @@ package enum Extremes {
       "\u{663}", "\u{FF15}", "true", "null", "5\u{0}", "99999",
     ]
 
-  /// Of ``texts``, those that are numbers of JSON.
+  /// Those of ``texts`` that are JSON numbers.
   package static let jsonNumbers = texts.filter { text in
     let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
     guard let first = digits.utf8.first, (0x30...0x39).contains(first), first != 0x30 || digits == "0" else {
@@ -36,7 +36,7 @@ package enum Extremes {
     return digits.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x65 || $0 == 0x2E }
   }
 
-  /// Times as protocols and documents write them, near the ends of what can be and beyond.
+  /// Times as protocols and documents write them, near the limits of what is valid and beyond.
   package static let times: [String] = [
     "0000-00-00T00:00:00Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
     "9999-12-31T23:59:60.999999999Z", "10000-01-01T00:00:00Z", "99999999999999999999-01-01T00:00:00Z",

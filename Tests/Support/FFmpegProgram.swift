@@ -14,7 +14,7 @@ package enum FFmpegProgram {
     package var isCrash = false
   }
 
-  /// What it writes to standard output.
+  /// Runs ffmpeg, and returns what it writes to standard output.
   /// - Throws: ``Failure`` where it is not installed, or ends with an error.
   @discardableResult
   package static func output(_ arguments: [String]) throws -> [UInt8] {
@@ -36,7 +36,7 @@ package enum FFmpegProgram {
     return Array(bytes)
   }
 
-  /// What `body` makes of the path of the file named `name` that it writes, given the arguments that stand before it.
+  /// Has ffmpeg write a file named `name`, with these arguments before it, and returns what `body` makes of its path.
   package static func make<Value>(
     _ name: String, _ arguments: [String], _ body: (String) throws -> Value
   ) throws -> Value {

@@ -1,4 +1,4 @@
-/// JSON as it stands, for tests that look at it.
+/// A JSON value as it is written, for tests that examine it.
 package enum JSONValue: Hashable, Decodable {
   case null
   case bool(Bool)

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Bytes in memory as a source, of which a test can change its mind.
+/// A source of bytes in memory, which a test can let change or fail.
 package struct MemoryBytes: ByteSource {
   package let bytes: [UInt8]
   package var hasChanged: Bool
@@ -9,8 +9,8 @@ package struct MemoryBytes: ByteSource {
   package var isPrivate: Bool { false }
 
   /// - Parameters:
-  ///   - hasChanged: whether it says that it has changed meanwhile.
-  ///   - failsAt: what lies beyond can't be read.
+  ///   - hasChanged: whether it reports that it has changed meanwhile.
+  ///   - failsAt: the offset beyond which nothing can be read.
   package init(bytes: [UInt8], hasChanged: Bool = false, failsAt: Int64? = nil) {
     (self.bytes, self.hasChanged, self.failsAt) = (bytes, hasChanged, failsAt)
   }

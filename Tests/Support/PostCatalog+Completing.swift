@@ -1,7 +1,7 @@
 import ReelCore
 
 extension PostCatalog {
-  /// T2 for one file, on a thread of its own.
+  /// Runs T2 for one file, on a thread of its own.
   package func complete(
     _ intent: Intent, draft: PostDraft, stored: StoredObject
   ) async throws(CatalogError) -> Post {

@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import Synchronization
 
-/// Random numbers for tests, the same from the same seed: a test draws a seed, and prints it with what failed.
+/// Random numbers for tests, the same from the same seed. A test draws a seed, and prints it along with what failed.
 ///
 /// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
 package struct SplitMix64: RandomNumberGenerator {
@@ -20,10 +20,10 @@ package struct SplitMix64: RandomNumberGenerator {
 }
 
 extension SplitMix64 {
-  /// So many bytes, drawn eight at a time.
+  /// Draws this many bytes, eight at a time.
   ///
-  /// Tests are built without optimization, where a closure called for each byte takes seconds for a large object, and
-  /// this milliseconds.
+  /// Tests are built without optimization, where a closure called for each byte takes seconds for a large object; this
+  /// takes milliseconds.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     let words = (count + 7) / 8
     let drawn = [UInt64](unsafeUninitializedCapacity: words) { buffer, made in
@@ -36,10 +36,10 @@ extension SplitMix64 {
   }
 }
 
-/// Where a test begins to draw.
+/// The seed of a test's random numbers.
 package enum TestSeed {
-  /// `REEL_SEED`, or another one each time. `scripts/test` sets it by the commit's files, so that everybody who checks
-  /// a commit sees the same draws; the long form sets none.
+  /// `REEL_SEED`, or a different one each time. `scripts/test` derives it from the commit's files, so that everybody
+  /// who checks a commit sees the same draws; the long form sets none.
   package static func drawn(
     _ environment: [String: String] = ProcessInfo.processInfo.environment
   ) -> UInt64 {
@@ -47,7 +47,7 @@ package enum TestSeed {
   }
 }
 
-/// Draws the same again from the same seed.
+/// Randomness that repeats itself from the same seed.
 package final class SeededRandomness: Randomness {
   private let generator: Mutex<SplitMix64>
 

@@ -2,19 +2,19 @@
 /// error, so that no rule of the schema goes unchecked.
 package struct SchemaValidator {
   private let root: JSONValue
-  /// Other schemas that it refers to, by their files' names.
+  /// Other schemas that it refers to, by their file names.
   private let others: [String: JSONValue]
 
   package init(root: JSONValue, others: [String: JSONValue] = [:]) {
     (self.root, self.others) = (root, others)
   }
 
-  /// What a value is by a schema.
+  /// The result of a validation.
   package struct Verdict {
     package var problems: [String] = []
-    /// Keys of the value that the schema speaks of, as `/a/b`.
+    /// The keys of the value that the schema declares, as `/a/b`.
     var declared: Set<String> = []
-    /// Property rules that a key of the value met, by their place in the schema.
+    /// The property rules that a key of the value matched, by their place in the schema.
     package var used: Set<String> = []
 
     mutating func add(_ other: Verdict) {
@@ -104,7 +104,7 @@ package struct SchemaValidator {
     guard let schema, let target = schema["$defs"]?[name] else {
       return problem("no definition \(reference)")
     }
-    // What it refers to is in the same file.
+    // Its own references are to the same file.
     let validator = parts[0].isEmpty ? self : SchemaValidator(root: schema)
     return try validator.validate(value, target, at: path, rule: "\(reference)")
   }
@@ -144,7 +144,7 @@ package struct SchemaValidator {
     }
   }
 
-  /// Nil for a keyword that is not known. A rule about another type of value holds (RFC draft, 7.6.1).
+  /// Nil for an unknown keyword. A rule about another type of value holds (RFC draft, 7.6.1).
   private func holds(_ keyword: String, _ operand: JSONValue, _ value: JSONValue) throws -> Bool? {
     switch keyword {
     case "const": value == operand

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, removed with everything in it when the last reference goes.
+/// A folder of a test's own, removed with everything in it when the last reference is released.
 package final class TemporaryFolder: Sendable {
   package let path: String
 
@@ -11,7 +11,7 @@ package final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    // Foundation removes no name that is not UTF-8.
+    // Foundation can't remove a name that is not UTF-8.
     if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
     let removal = Process()
     removal.executableURL = URL(filePath: "/bin/rm")
@@ -27,7 +27,7 @@ package final class TemporaryFolder: Sendable {
     try FileManager.default.contentsOfDirectory(atPath: path(of: name)).sorted()
   }
 
-  /// Writes a file, and the folders on the way to it.
+  /// Writes a file, and creates the folders on the way to it.
   package func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
     let url = URL(filePath: path(of: name))
     try FileManager.default.createDirectory(

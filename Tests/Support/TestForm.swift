@@ -14,20 +14,20 @@ package enum TestForm {
   /// The quick one, without servers and campaigns: `REEL_QUICK=1`, which `scripts/test --quick` sets.
   static let isQuick = environment["REEL_QUICK"] == "1"
 
-  /// Whether nobody has asked for what takes long: neither of these, nor for more rounds.
+  /// Whether nothing was asked for that takes long: neither of these forms, nor more rounds.
   static let isShort =
     !isLong && !isSanitized && environment["REEL_KILLS"] == nil && environment["REEL_ROUNDS"] == nil
 }
 
 extension Trait where Self == TimeLimitTrait {
-  /// Ends what hangs: ten minutes for each case of a test, as the machine may be busy with other things; four hours in the
-  /// long form and with a sanitizer.
+  /// Ends a test that hangs: after ten minutes for each of its cases, as the machine may be busy with other things;
+  /// after four hours in the long form and with a sanitizer.
   package static var shortTime: TimeLimitTrait {
     .timeLimit(.minutes(TestForm.isShort ? 10 : 240))
   }
 }
 
 extension Trait where Self == ConditionTrait {
-  /// A campaign, or what waits or starts servers: not for the quick form.
+  /// For a campaign, and for a test that waits or starts servers: the quick form leaves them out.
   package static var notQuick: ConditionTrait { .disabled(if: TestForm.isQuick, "not in the quick form") }
 }

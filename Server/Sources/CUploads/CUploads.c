@@ -12,7 +12,7 @@ void uploads_start_writing(int file, off_t offset, off_t count) {
 int uploads_wait_for_writing(int file, off_t offset, off_t count) {
   int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   if (sync_file_range(file, offset, count, flags) == 0) return 0;
-  // A kernel or a file system that can't be asked. All else is of the disk, and is told once.
+  // The kernel or the file system does not support this call. Any other error is the disk's, and is reported only once.
   return errno == EINVAL || errno == ENOSYS || errno == ESPIPE ? 0 : -1;
 }
 

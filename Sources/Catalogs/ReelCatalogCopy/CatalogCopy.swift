@@ -1,15 +1,15 @@
 import ReelCore
 import ReelCrypto
 
-/// Moves all of a catalog into another place, and compares the two.
+/// Copies a whole catalog to another place, and compares the two.
 package struct CatalogCopy: Sendable {
-  /// What of a section was copied.
+  /// What was copied of a section.
   package struct Part: Hashable, Sendable {
     package let section: CatalogSection
     package let rows: Int
-    /// SHA-256 of all its rows, in order: the same in both catalogs.
+    /// The SHA-256 of all its rows in order, which is the same in both catalogs.
     package let digest: String
-    /// Rows that mean nothing in the target.
+    /// The number of rows that have no meaning in the target.
     package let leftBehind: Int
   }
 
@@ -35,7 +35,7 @@ package struct CatalogCopy: Sendable {
   }
 
   /// Copies and compares. Blocks.
-  /// - Throws: ``CatalogError``; there is no copy then.
+  /// - Throws: ``CatalogError``; then there is no copy.
   package func run() throws(CatalogError) -> Result {
     try rethrowing(
       as: {
@@ -48,7 +48,7 @@ package struct CatalogCopy: Sendable {
         try target.fill { filling in
           let copied = try copy(rows, into: filling)
           try filling.settle()
-          // Once more, as both have it now.
+          // Compare both again, as they are now.
           for part in copied.parts {
             let (here, there) = (
               try Summary(of: part.section, in: rows, as: filling),
@@ -89,7 +89,7 @@ package struct CatalogCopy: Sendable {
     return Result(parts: parts.filter { $0.rows > 0 || $0.leftBehind > 0 }, destinations: destinations)
   }
 
-  /// What the target has no place for. Work that is still to be done is not left behind without a word.
+  /// Counts the rows that the target has no place for. Throws if work that is still to be done is among them.
   private func leaving(_ section: CatalogSection, of rows: any CatalogRows) throws -> Int {
     var (count, open) = (0, 0)
     let state = section == .work ? section.place(of: "state") : nil
@@ -114,7 +114,7 @@ package struct CatalogCopy: Sendable {
   }
 }
 
-/// How many rows there are, and which.
+/// The number of rows, and a digest of them.
 private struct Summary {
   let section: CatalogSection
   private(set) var rows = 0
@@ -123,7 +123,7 @@ private struct Summary {
 
   init(_ section: CatalogSection) { self.section = section }
 
-  /// - Parameter body: gets what `filling` takes.
+  /// - Parameter body: gets the rows that `filling` takes.
   init(
     of section: CatalogSection, in rows: any CatalogRows, as filling: any CatalogFilling,
     _ body: ([CatalogRow]) throws -> Void = { _ in }
@@ -152,7 +152,7 @@ private struct Summary {
     hash.update(data: bytes)
   }
 
-  /// Its type, its length where that varies, and itself: no two rows look alike.
+  /// Appends the type, the length if that varies, and the value, so that no two different rows look alike.
   private static func append(_ value: CatalogValue, to bytes: inout [UInt8]) {
     func append(_ number: Int64) { withUnsafeBytes(of: number.bigEndian) { bytes += $0 } }
     switch value {

@@ -1,7 +1,7 @@
-/// What a catalog is made of, wherever it is kept, in the order in which a copy is filled: what refers to something comes
-/// behind it.
+/// The parts of a catalog, whatever database it is in, in the order in which a copy is filled: rows
+/// come after those that they refer to.
 ///
-/// Processes at work are no part of it: nobody holds anything in a copy.
+/// Processes at work are not part of it: in a copy, no process holds anything.
 package enum CatalogSection: String, CaseIterable, Sendable {
   case destinations, intents, arrivals, posters, posts, removals, departures, changes, feed, events,
     checkpoints,
@@ -12,8 +12,8 @@ package enum CatalogSection: String, CaseIterable, Sendable {
   /// A column's type.
   package enum Kind: Sendable { case int, text, bytes }
 
-  /// The columns in the order of a row's values. Rows come in the order of the first column, or of the first few, as far
-  /// as it takes to tell rows apart.
+  /// The columns in the order of a row's values. Rows are sorted by the first column, or by as many of the first
+  /// columns as it takes to tell rows apart.
   package var columns: KeyValuePairs<String, Kind> {
     switch self {
     case .destinations: ["id": .int, "name": .text, "posts": .int, "bytes": .int]
@@ -40,7 +40,7 @@ package enum CatalogSection: String, CaseIterable, Sendable {
       ]
     case .departures: ["intent": .int, "destination": .int]
     case .changes:
-      // Nobody is at them: whoever asks next carries them on.
+      // No process holds a change in a copy: the next process that asks resumes it.
       ["number": .int, "intent": .int, "kind": .int, "isDone": .int, "destination": .int, "keys": .text]
     case .events: ["pageNumber": .int]
     case .checkpoints:
@@ -80,7 +80,7 @@ package enum CatalogSection: String, CaseIterable, Sendable {
     }
   }
 
-  /// The place of a column among the values of a row.
+  /// Returns the index of a column's value in a row.
   package func place(of column: String) -> Int {
     guard let place = columns.firstIndex(where: { $0.key == column }) else {
       preconditionFailure("\(rawValue) has no column \(column)")
@@ -88,9 +88,9 @@ package enum CatalogSection: String, CaseIterable, Sendable {
     return place
   }
 
-  /// What every catalog has.
+  /// The sections that every catalog has.
   package static let common = Self.allCases.filter { !queue.contains($0) }
-  /// What only a catalog on a server has.
+  /// The sections that only a catalog on a server has.
   package static let queue: [Self] = [
     .lanes, .policies, .throttles, .items, .work, .happenings, .workers,
   ]
@@ -103,60 +103,61 @@ package enum CatalogValue: Hashable, Sendable {
   case text(String)
   case bytes([UInt8])
 
-  /// Nil for anything else.
+  /// Nil for any other type.
   package var int: Int64? { if case .int(let value) = self { value } else { nil } }
-  /// Nil for anything else.
+  /// Nil for any other type.
   package var text: String? { if case .text(let value) = self { value } else { nil } }
-  /// Nil for anything else.
+  /// Nil for any other type.
   package var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
 }
 
 /// The values of a section's columns.
 package typealias CatalogRow = [CatalogValue]
 
-/// A catalog's rows, all of one moment. Everything blocks.
+/// A catalog's rows, all of one moment. Every call blocks.
 package protocol CatalogRows {
-  /// Which sections it has.
+  /// The sections that it has.
   var sections: [CatalogSection] { get }
 
-  /// Gives `body` all rows of `section` in their order, some hundreds at a time.
+  /// Passes `body` all rows of `section` in their order, some hundreds at a time.
   /// - Throws: ``CatalogError``, and what `body` throws.
   func each(of section: CatalogSection, _ body: ([CatalogRow]) throws -> Void) throws
 }
 
-/// A catalog that is copied: it is read, and nothing in it is changed.
+/// A catalog to copy from. Nothing in it is changed.
 package protocol CatalogCopySource: Sendable {
-  /// As it is named to people.
+  /// Its name for people.
   var name: String { get }
 
-  /// Runs `body` while nobody publishes in this catalog.
-  /// - Throws: ``CatalogError``: `unusable` where there is no catalog, or one that an older Reel made, `newerSchema`,
-  ///   `corrupt` where it contradicts itself, `locked` where somebody is at work with it, or was by the time that `body`
-  ///   had ended.
+  /// Runs `body` while no process publishes in this catalog.
+  /// - Throws: ``CatalogError``: `unusable` if there is no catalog, or one that an older Reel made,
+  ///   `newerSchema`, `corrupt` if it contradicts itself, `locked` if another process is at work with it,
+  ///   or was by the time `body` had ended.
   func read<Value: Sendable>(_ body: @Sendable (any CatalogRows) throws -> Value) throws -> Value
 }
 
-/// A catalog that a copy fills.
+/// A catalog that a copy is written to.
 package protocol CatalogFilling: CatalogRows {
-  /// Whether the row has a meaning there. What is remembered of another machine's files has none in a library folder.
+  /// Whether the row has a meaning there. In a library folder, what is remembered of another machine's files has none.
   func takes(_ row: CatalogRow, of section: CatalogSection) -> Bool
 
-  /// Adds rows; sections come one after the other.
+  /// Adds rows of a section, one section after the other.
   func add(_ rows: [CatalogRow], to section: CatalogSection) throws
 
-  /// All rows are there: what is derived of them is made, and the whole is looked at for contradictions.
+  /// Completes the catalog once all rows are there: creates what is derived from
+  /// them, and checks them for contradictions.
   /// - Throws: ``CatalogError`` (`corrupt`).
   func settle() throws
 }
 
-/// Where a copy is made.
+/// A place where a copy is created.
 package protocol CatalogCopyTarget: Sendable {
-  /// As it is named to people.
+  /// Its name for people.
   var name: String { get }
 
-  /// Runs `body` with an empty catalog, which is one for everybody else when this returns, and not before: whoever dies,
-  /// or throws, on the way leaves none, and it can be begun again.
-  /// - Throws: ``CatalogError``: `unusable` where there is something, `locked` where somebody is at work with it,
-  ///   `newerSchema`, `diskFull`.
+  /// Runs `body` with an empty catalog, which others see only when this has returned. If the process dies or an error
+  /// is thrown before that, there is no catalog, and the copy can be started again.
+  /// - Throws: ``CatalogError``: `unusable` if there is something already, `locked` if another process is at work with
+  ///   it, `newerSchema`, `diskFull`.
   func fill<Value>(_ body: (any CatalogFilling) throws -> Value) throws -> Value
 }

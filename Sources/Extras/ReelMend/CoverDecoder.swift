@@ -1,14 +1,14 @@
 import CFFmpeg
 import ReelProbe
 
-/// Decodes covers: what proves that one that has lost its Exif shows the same.
+/// Decodes covers, to prove that a cover without its Exif shows the same picture.
 final class CoverDecoder {
   private let decoder: UnsafeMutablePointer<AVCodecContext>
   private let frame: UnsafeMutablePointer<AVFrame>
 
   private static let mostPixels: Int64 = 144_000_000
 
-  /// Nil for a codec whose decoder is not on the list, and without memory.
+  /// Nil for a codec whose decoder is not on the allow list, and if memory is short.
   init?(_ stream: UnsafeMutablePointer<AVStream>) {
     guard let parameters = stream.pointee.codecpar,
       let codec = CodecAllowList.pictureDecoder(of: parameters.pointee.codec_id),
@@ -34,7 +34,7 @@ final class CoverDecoder {
     avcodec_free_context(&decoder)
   }
 
-  /// Size, format and pixels; nil for what can't be decoded.
+  /// Returns the pixels, the size and the format of a cover; nil if it can't be decoded.
   func pixels(of packet: AVPacket) -> [UInt8]? {
     var packet = packet
     avcodec_flush_buffers(decoder)

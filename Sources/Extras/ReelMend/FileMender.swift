@@ -2,33 +2,34 @@ import CFFmpeg
 import ReelCore
 import ReelProbe
 
-/// Mends files, in this process, on this thread: what is asked for is written into another file, and nothing else is
-/// changed.
+/// Mends files in this process, on the calling thread: what is asked for is written into another file, and nothing else
+/// is changed.
 ///
-/// The bytes are a stranger's: call it in a confined process that has read nothing else.
+/// The bytes are untrusted: call it in a confined process that has read nothing else.
 package struct FileMender {
   private let limits: ReadingLimits
 
-  /// - Parameter limits: how much one file may cost; of its bytes, only what is looked at counts.
+  /// - Parameter limits: the limits on reading one file. Only the bytes that are examined count, not those that are
+  ///   copied.
   package init(limits: ReadingLimits) {
     self.limits = limits
   }
 
   /// What was done to a file.
   package struct Outcome: Hashable, Sendable {
-    /// Nothing, where nothing was to be mended; nothing was written then.
+    /// What was mended. Empty if nothing needed mending; then nothing was written.
     package let done: Set<Mend>
-    /// Bytes that were written.
+    /// The number of bytes that were written.
     package let size: Int64
   }
 
   /// - Parameters:
-  ///   - descriptor: the source, open for reading; read by position, neither moved nor closed.
+  ///   - descriptor: the source, open for reading. It is read by position, and neither moved nor closed.
   ///   - output: open for writing, and empty.
   ///   - size: the source's size in bytes.
-  ///   - container: what its first bytes showed.
-  ///   - willWrite: called once before anything is written, if it is.
-  /// - Throws: `notMendable`, `notWritten`, and what is said of files that can't be read.
+  ///   - container: the container that its first bytes showed.
+  ///   - willWrite: called once before anything is written, if anything is.
+  /// - Throws: `notMendable`, `notWritten`, and the errors of files that can't be read.
   package func mend(
     descriptor: Int32, size: Int64, container: MediaContainer, options: MendOptions, output: Int32,
     willWrite: () -> Void = {}
@@ -73,7 +74,7 @@ package struct FileMender {
     return (try mender.mend(), mender.done)
   }
 
-  /// The end that the file's own bytes, disk or clock put to the reading; nil when it may go on.
+  /// Returns the reason why the file's own bytes, the disk or the deadline ended the reading; nil if it may continue.
   func stopped(_ source: BoundedSource) -> MendError? {
     switch source.stop {
     case .deadline: MendError(.timeout, "reading it took too long; it may be damaged")
@@ -82,7 +83,7 @@ package struct FileMender {
     case .shrunk:
       MendError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
     case .budget: MendError(.corrupt, "its header asks for more than \(limits.bytes) bytes to be read")
-    // Bytes are not asked for here, but read.
+    // Bytes are read here, not requested.
     case .withheld, nil: nil
     }
   }

@@ -1,4 +1,4 @@
-/// A file to be written: parts of the source, and bytes of its own, one after the other.
+/// A file to be written, as a sequence of parts: bytes of the source, and bytes of its own.
 struct MendedFile {
   enum Part: Hashable {
     /// Bytes of the source.
@@ -18,17 +18,17 @@ struct MendedFile {
 
   var size: Int64 { parts.reduce(0) { $0 + $1.count } }
 
-  /// Where the bytes of the source are in it.
+  /// The positions of the source's bytes in it.
   var places: SourcePlaces { SourcePlaces(self) }
 }
 
-/// Where bytes of the source are in a file that is to be written.
+/// The positions of the source's bytes in a file that is to be written.
 struct SourcePlaces {
   private struct Place {
     let source: Range<Int64>
     let start: Int64
   }
-  /// By where they are in the source.
+  /// Ordered by their position in the source.
   private let places: [Place]
 
   fileprivate init(_ file: MendedFile) {
@@ -40,12 +40,12 @@ struct SourcePlaces {
     self.places = places.sorted { $0.source.lowerBound < $1.source.lowerBound }
   }
 
-  /// Whether every byte that is there is where it was.
+  /// Whether every byte that is kept is at its old position.
   var areThoseOfTheSource: Bool { places.allSatisfy { $0.source.lowerBound == $0.start } }
 
-  /// Where the byte at `offset` of the source is; nil when it is left out.
+  /// Returns the new position of the byte at `offset` of the source; nil if it is left out.
   ///
-  /// - Parameter orEnd: whether the end of a part counts, for what is empty.
+  /// - Parameter orEnd: whether the end of a part counts, too, as needed for something empty.
   func place(of offset: Int64, orEnd: Bool = false) -> Int64? {
     var (low, high) = (0, places.count)
     while low < high {

@@ -2,20 +2,20 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Writes a file from a source, by their descriptors, from its beginning to its end.
+/// Writes a file from its beginning to its end, with parts of a source. Both are given as file descriptors.
 struct OutputWriter: ~Copyable {
   private let source: Int32
   private let output: Int32
-  /// Whether no byte of the source is in a hole.
+  /// Whether the source has no holes.
   private let isDense: Bool
-  /// Small parts are written together.
+  /// Gathers small parts, which are written together.
   private let buffer: UnsafeMutableRawBufferPointer
-  /// How many bytes of ``buffer`` are to be written, at ``start``.
+  /// The number of bytes of ``buffer`` that are to be written at ``start``.
   private var filled = 0
   private var start: Int64 = 0
 
   private static let bufferSize = 1 << 20
-  /// What is larger is copied by the kernel.
+  /// Larger parts are copied by the kernel.
   private static let smallPart: Int64 = 256 << 10
   /// More zeros than that become a hole.
   private static let fewZeros: Int64 = 4096
@@ -30,7 +30,7 @@ struct OutputWriter: ~Copyable {
 
   deinit { buffer.deallocate() }
 
-  /// Into an empty file: what is many zeros, or a hole in the source, is a hole there.
+  /// Writes into an empty file. Long runs of zeros, and holes in the source, become holes.
   /// - Throws: `notWritten`, `sourceChanged`, `unreadable`.
   mutating func write(_ file: MendedFile) throws(MendError) {
     var (position, end): (Int64, Int64) = (0, 0)
@@ -81,7 +81,7 @@ struct OutputWriter: ~Copyable {
     filled += count
   }
 
-  /// What is in the buffer ends then where what comes begins.
+  /// Makes room for `count` bytes in the buffer, whose contents then end at `position`.
   private mutating func makeRoom(_ count: Int, at position: Int64) throws(MendError) {
     if filled + count > buffer.count || position != start + Int64(filled) { try flush() }
     if filled == 0 { start = position }
@@ -95,7 +95,7 @@ struct OutputWriter: ~Copyable {
 
   // MARK: Large parts
 
-  /// Where what was copied ends; nil where all of it is a hole.
+  /// Copies a range. Returns where the copied data ends; nil if all of the range is a hole.
   private func copy(_ range: Range<Int64>, to start: Int64) throws(MendError) -> Int64? {
     var (position, end): (Int64, Int64?) = (range.lowerBound, nil)
     while position < range.upperBound {
@@ -108,7 +108,7 @@ struct OutputWriter: ~Copyable {
     return end
   }
 
-  /// The next bytes that are not in a hole; all, where the file system knows none.
+  /// Returns the next bytes that are not in a hole, or all of them if the file system reports no holes.
   private func nextData(from position: Int64, in range: Range<Int64>) -> Range<Int64> {
     let first = lseek(source, off_t(position), reel_seek_data)
     guard first >= 0 else {
@@ -127,7 +127,7 @@ struct OutputWriter: ~Copyable {
       guard copied > 0 else { break }
       done += copied
     }
-    // What the kernel does not copy by itself.
+    // Copy what the kernel does not copy by itself.
     while done < count {
       let room = UnsafeMutableRawBufferPointer(
         rebasing: buffer.prefix(Int(min(count - done, Int64(buffer.count)))))
@@ -139,7 +139,7 @@ struct OutputWriter: ~Copyable {
 
   // MARK: Calls
 
-  /// - Returns: how many bytes, at least one.
+  /// - Returns: the number of bytes read, at least one.
   private func read(into room: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(MendError) -> Int {
     while true {
       let count = pread(source, room.baseAddress, room.count, off_t(offset))

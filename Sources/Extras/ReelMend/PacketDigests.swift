@@ -2,21 +2,21 @@ import CFFmpeg
 import ReelCore
 import ReelProbe
 
-/// Digests of a file's streams, by FFmpeg's demuxer: what proves that two files hold the same.
+/// The digests of a file's streams, read with FFmpeg's demuxer. They prove that two files hold the same.
 ///
-/// No decoder is opened and no time is guessed: times are those that the container states, edit lists only as the shift of
-/// a whole track, so that every packet counts.
+/// No decoder is opened and no time is guessed. Times are those that the container states. Edit lists only shift a
+/// whole track, so that every packet counts.
 package struct PacketDigests {
   private let limits: ReadingLimits
   private let options: StreamDigest.Options
 
-  /// - Parameter limits: how much one file may cost.
+  /// - Parameter limits: the limits on reading one file.
   package init(limits: ReadingLimits, options: StreamDigest.Options) {
     (self.limits, self.options) = (limits, options)
   }
 
-  /// The digests of the streams, in their order.
-  /// - Throws: what is said of files that can't be read.
+  /// Returns the digests of the streams, in their order.
+  /// - Throws: the errors of files that can't be read.
   package func digests(
     descriptor: Int32, size: Int64, container: MediaContainer
   ) throws(MendError) -> [StreamDigest] {
@@ -25,7 +25,7 @@ package struct PacketDigests {
     let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let digests = try digests(of: open(source, container, withEdits: !options.mediaTimeOnly), source)
     guard options.mediaTimeOnly else { return digests }
-    // Which of two streams begins first is a matter of their edit lists.
+    // The edit lists decide which of two streams begins first.
     let again = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let starts = try starts(of: open(again, container, withEdits: true), again)
     guard starts.count == digests.count else { throw unreadable(again) }
@@ -48,10 +48,10 @@ package struct PacketDigests {
     return input
   }
 
-  /// As many packets are decoded at most before the one that is shown first.
+  /// The largest number of packets that are decoded before the one that is shown first.
   private static let reordered: Int64 = 16
 
-  /// When each stream that counts is first shown, in nanoseconds.
+  /// Returns the first presentation time of each stream that counts, in nanoseconds.
   private func starts(
     of input: borrowing OpenedInput, _ source: BoundedSource
   ) throws(MendError) -> [Int64?] {
@@ -82,7 +82,7 @@ package struct PacketDigests {
   }
 
   private func unreadable(_ source: BoundedSource) -> MendError {
-    // All of it is read here: a budget that ends is not one that its header asks too much of.
+    // The whole file is read here, so an exhausted budget does not mean that its header asks for too much.
     if source.stop != .budget, let stopped = FileMender(limits: limits).stopped(source) { return stopped }
     let said = String(cString: reel_log_last_error())
     return MendError(.corrupt, "it can't be read" + (said.isEmpty ? "" : " (FFmpeg: \(said))"))
@@ -128,7 +128,7 @@ package struct PacketDigests {
     return streams.compactMap { $0?.finished(chapters) }
   }
 
-  /// - Parameter mostFailures: in all; nil for some in a row.
+  /// - Parameter mostFailures: the largest number of failed reads in all; if nil, of consecutive ones.
   private func eachPacket(
     of input: borrowing OpenedInput, _ source: BoundedSource, isDone: () -> Bool, mostFailures: Int? = nil,
     _ body: (UnsafeMutablePointer<AVPacket>) -> Void
@@ -136,8 +136,8 @@ package struct PacketDigests {
     guard let packet = av_packet_alloc() else { throw Self.noMemory }
     var freed: UnsafeMutablePointer<AVPacket>? = packet
     defer { av_packet_free(&freed) }
-    // A packet that can't be read, of a file that was cut off or has a damaged index, is not the last one; and the end of
-    // the file is told of it as well.
+    // In a file that was cut off or has a damaged index, a packet that can't be read need not be the last one, though
+    // FFmpeg reports the end of the file for it, too.
     var failures = 0
     while failures <= mostFailures ?? 10_000, !isDone() {
       guard av_read_frame(input.context, packet) >= 0 else {

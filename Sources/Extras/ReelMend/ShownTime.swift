@@ -1,16 +1,16 @@
 import CFFmpeg
 import ReelProbe
 
-/// When the packets of a stream are shown, as they come.
+/// The presentation times of a stream's packets, as they are read.
 struct ShownTime {
   private var first: Int64?
   private var last: Int64?
-  /// How long the packet at ``last`` lasts; 0 where it does not say.
+  /// The duration of the packet at ``last``; 0 if it does not state one.
   private var lastDuration: Int64 = 0
   private var step = PacketStep()
 
   mutating func add(_ packet: AVPacket) {
-    // Matroska's tracks of Video for Windows have the times of their blocks as those of decoding.
+    // In Matroska's tracks of Video for Windows, the times of blocks are decoding times.
     let time = packet.pts == reel_no_time ? packet.dts : packet.pts
     guard time != reel_no_time else { return }
     first = min(first ?? time, time)
@@ -22,10 +22,10 @@ struct ShownTime {
     }
   }
 
-  /// In nanoseconds.
+  /// Returns the first presentation time in nanoseconds.
   func start(_ base: AVRational) -> Int64? { first.map { Self.nanoseconds(Double($0), base) } }
 
-  /// In nanoseconds; the last one lasts as long as most before it where it does not say how long.
+  /// Returns the end of the last packet in nanoseconds. If it states no duration, it lasts as long as most before it.
   func end(_ base: AVRational) -> Int64? {
     guard let last else { return nil }
     let duration = lastDuration > 0 ? Double(lastDuration) : step.ticks ?? 0

@@ -3,7 +3,7 @@ import CXXHash
 import ReelCore
 import ReelProbe
 
-/// The digest of one stream, as its packets come.
+/// The digest of one stream, to which its packets are added as they are read.
 final class StreamHash {
   private let state: OpaquePointer
   private let timeBase: AVRational
@@ -11,17 +11,17 @@ final class StreamHash {
   private let most: Int64?
   private let mediaTimeOnly: Bool
   private let shapeCounts: Bool
-  /// Of a cover whose metadata does not count.
+  /// The decoder of a cover whose metadata does not count.
   private let cover: CoverDecoder?
   private var packets: Int64 = 0
-  /// When the first packet is decoded.
+  /// The decoding time of the first packet.
   private var start: Int64?
   private var shown = ShownTime()
 
   /// - Parameters:
-  ///   - most: so many packets count; nil for all.
-  ///   - shapeCounts: whether it counts how the picture is turned and what shape its pixels have.
-  /// - Returns: nil without memory.
+  ///   - most: the number of packets that count; nil for all.
+  ///   - shapeCounts: whether the rotation and the pixel shape count.
+  /// - Returns: nil if memory is short.
   init?(
     _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool,
     shapeCounts: Bool, metadataCounts: Bool
@@ -66,7 +66,7 @@ final class StreamHash {
   }
 
   private func add(contentsOf packet: AVPacket) {
-    // Whether others may be left out is said by some containers only.
+    // Only some containers state whether a packet is disposable, so that flag does not count.
     add(Int64(packet.flags & (AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT)))
     if let cover, let pixels = cover.pixels(of: packet) {
       add(pixels, count: pixels.count)
@@ -82,12 +82,12 @@ final class StreamHash {
         add(data.data, count: data.size)
       }
     }
-    // No more of them.
+    // Marks the end of the side data.
     add(-1)
   }
 
-  /// How much of the sound is skipped at a packet's beginning; nothing is the same as no word of it. How much at its end
-  /// follows from times, which FFmpeg 9 works out from one index and not from fragments.
+  /// Adds how much of the sound is skipped at a packet's beginning. Nothing counts the same as no statement. How much
+  /// is skipped at its end follows from times, which FFmpeg 9 derives from a single index and not from fragments.
   private func add(skipped data: AVPacketSideData) {
     let count = min(4, data.size)
     let start = UnsafeBufferPointer(start: data.data, count: count)
@@ -96,7 +96,7 @@ final class StreamHash {
     add(data.data, count: count)
   }
 
-  /// - Parameter chapters: of the whole file.
+  /// - Parameter chapters: the chapters of the whole file.
   func finished(_ chapters: [String]) -> StreamDigest {
     for chapter in chapters { add(chapter) }
     var digest = [UInt8](repeating: 0, count: 16)
@@ -105,7 +105,7 @@ final class StreamHash {
       kind: kind, packets: packets, digest: digest, start: shown.start(timeBase), end: shown.end(timeBase))
   }
 
-  /// When each begins and ends, and its title.
+  /// Returns the beginning, the end and the title of each chapter.
   static func chapters(of context: UnsafePointer<AVFormatContext>) -> [String] {
     guard let list = context.pointee.chapters else { return [] }
     return (0..<Int(context.pointee.nb_chapters)).compactMap { list[$0]?.pointee }.map { chapter in
@@ -115,7 +115,7 @@ final class StreamHash {
     }
   }
 
-  /// Whether it is a file of Content Credentials.
+  /// Returns whether the stream is an attached file of Content Credentials.
   static func isManifest(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     let parameters = stream.pointee.codecpar.pointee
     guard parameters.codec_type == AVMEDIA_TYPE_ATTACHMENT else { return false }
@@ -130,11 +130,11 @@ final class StreamHash {
 
   // MARK: Parts
 
-  /// What a decoder needs to know, and what a player does to show it.
+  /// Adds what a decoder needs to know, and what a player needs to show the stream.
   private func add(parametersOf stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar.pointee
     let numbers = [
-      // No mend changes the clock that a stream is timed by.
+      // No mend changes the time base of a stream.
       Int64(timeBase.num), Int64(timeBase.den),
       Int64(parameters.codec_type.rawValue), Int64(parameters.codec_id.rawValue), Int64(parameters.codec_tag),
       Int64(parameters.width), Int64(parameters.height), Int64(parameters.sample_rate),

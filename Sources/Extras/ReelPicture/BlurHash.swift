@@ -1,22 +1,22 @@
 import Glibc
 import ReelCore
 
-/// A blur of a picture as a short text, by the published algorithm (<https://github.com/woltapp/blurhash>).
+/// A blurred picture as a short text, by the published algorithm (<https://github.com/woltapp/blurhash>).
 enum BlurHash {
   private typealias Light = SIMD3<Float>
 
-  /// 4×3 components; 3×4 for a picture that is higher than wide. 28 characters.
+  /// Returns the text with 4×3 components, or 3×4 for a picture that is taller than wide: 28 characters.
   static func text(of picture: RawPicture) -> String {
     let isHigh = picture.height > picture.width
     return text(of: picture, across: isHigh ? 3 : 4, down: isHigh ? 4 : 3)
   }
 
   /// - Parameters:
-  ///   - across: components, from 1 to 9.
-  ///   - down: components, from 1 to 9.
-  ///   - block: how many pixels beside and below each other are taken as one, 1 or 4; nil for what the size allows.
+  ///   - across: the number of components across, from 1 to 9.
+  ///   - down: the number of components down, from 1 to 9.
+  ///   - block: the side of the blocks of pixels that are added up, 1 or 4; nil to choose by the size.
   static func text(of picture: RawPicture, across: Int, down: Int, block: Int? = nil) -> String {
-    // The waves are far longer than four pixels of a picture that is not small.
+    // In a picture that is not small, the waves are far longer than four pixels.
     let block = block ?? (min(picture.width, picture.height) >= 128 ? 4 : 1)
     let components = components(of: picture, across: across, down: down, block)
     var text: [UInt8] = []
@@ -31,7 +31,7 @@ enum BlurHash {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// How much of each cosine wave is in the picture, row by row; the average first.
+  /// Returns how much of each cosine wave is in the picture, row by row, with the average first.
   private static func components(
     of picture: RawPicture, across: Int, down: Int, _ block: Int
   ) -> [Light] {
@@ -53,7 +53,7 @@ enum BlurHash {
     return components.enumerated().map { $1 * ($0 == 0 ? scale : 2 * scale) }
   }
 
-  /// The light of each block in some rows.
+  /// Returns the sum of the light in each block of some rows.
   private static func blocks(of picture: RawPicture, _ rows: Range<Int>, _ block: Int) -> [Light] {
     var sums = [Light](repeating: .zero, count: (picture.width + block - 1) / block)
     let shift = block == 4 ? 2 : 0
@@ -74,7 +74,7 @@ enum BlurHash {
     return sums
   }
 
-  /// Each wave, in the middle of each block.
+  /// Returns the value of each wave in the middle of each block.
   private static func waves(_ count: Int, _ length: Int, _ block: Int) -> [[Float]] {
     (0..<count).map { number in
       stride(from: 0, to: length, by: block).map { start in

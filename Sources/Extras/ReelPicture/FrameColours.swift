@@ -1,33 +1,33 @@
 import CFFmpeg
 
-/// What the numbers of a frame mean as colours.
+/// What the values of a frame mean as colours.
 struct FrameColours: Hashable {
-  /// How much light a number stands for.
+  /// How much light a value stands for.
   enum Transfer: Hashable {
-    /// As on any screen.
+    /// That of any screen.
     case standard
     /// SMPTE ST 2084.
     case pq
     /// ARIB STD-B67.
     case hlg
   }
-  /// How red, green and blue were made numbers: libswscale's name of the matrix (`SWS_CS_…`).
+  /// The matrix by which red, green and blue were converted: libswscale's constant (`SWS_CS_…`).
   let matrix: Int32
   let isFullRange: Bool
   let transfer: Transfer
-  /// Whether its red, green and blue are those of BT.2020.
+  /// Whether its primaries are those of BT.2020.
   let isWide: Bool
 
-  /// Of limited range.
+  /// Creates colours of limited range.
   init(matrix: Int32 = SWS_CS_BT2020, transfer: Transfer, isWide: Bool) {
     (self.matrix, isFullRange, self.transfer, self.isWide) = (matrix, false, transfer, isWide)
   }
 
-  /// What the frame says, else what the stream does, else what is usual for a picture of its size.
+  /// Takes what the frame states, otherwise what the stream states, otherwise what is usual for a picture of its size.
   init(_ frame: AVFrame, _ parameters: AVCodecParameters) {
     let space =
       frame.colorspace == AVCOL_SPC_UNSPECIFIED ? parameters.color_space : frame.colorspace
-    // As stored: the frame may be a half of that, or what is left after cropping.
+    // Use the stored size: the frame may be half of that, or what is left after cropping.
     let isKnown = parameters.width > 0 && parameters.height > 0
     let (width, height) =
       isKnown ? (parameters.width, parameters.height) : (frame.width, frame.height)
@@ -54,10 +54,10 @@ struct FrameColours: Hashable {
       primaries == AVCOL_PRI_BT2020 || primaries == AVCOL_PRI_UNSPECIFIED && self.transfer != .standard
   }
 
-  /// Whether it takes more than a matrix to show it on an ordinary screen.
+  /// Whether more than a matrix is needed to show it on an ordinary screen.
   var needsMapping: Bool { transfer != .standard || isWide }
 
-  /// Formats of libavutil that are full range by their name.
+  /// The formats of libavutil that are full range by their name.
   private static let fullFormats: Set<Int32> = [
     AV_PIX_FMT_YUVJ420P.rawValue, AV_PIX_FMT_YUVJ422P.rawValue, AV_PIX_FMT_YUVJ444P.rawValue,
     AV_PIX_FMT_YUVJ440P.rawValue, AV_PIX_FMT_YUVJ411P.rawValue,

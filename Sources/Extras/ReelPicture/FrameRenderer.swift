@@ -9,21 +9,21 @@ struct ShownFrame {
   let time: Double?
 }
 
-/// Makes a decoded frame a picture as it is shown: cropped, square pixels, upright, in sRGB, on neutral grey where it is
-/// transparent, and no larger than asked for.
+/// Turns a decoded frame into a picture as it is shown: cropped, with square pixels, upright, in sRGB, on neutral grey
+/// where it is transparent, and no larger than asked for.
 struct FrameRenderer {
-  /// How long the longer side may be.
+  /// The maximum length of the longer side, in pixels.
   let side: Int
   let orientation: DisplayOrientation
   let crop: PictureCrop?
-  /// Whether pixels are as wide as high, whatever FFmpeg says.
+  /// Whether pixels are square, whatever FFmpeg says.
   private let isSquare: Bool
-  /// How often the decoder has halved the sides.
+  /// How often the decoder has halved width and height.
   let halvings: Int
   let context: UnsafeMutablePointer<AVFormatContext>
   let stream: UnsafeMutablePointer<AVStream>
 
-  /// Of the video's own frames.
+  /// Creates a renderer of the video's own frames.
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.side = side
     (orientation, crop, halvings) = (video.orientation, video.crop, decoder.halvings)
@@ -31,7 +31,7 @@ struct FrameRenderer {
     (context, stream) = (video.context, decoder.stream)
   }
 
-  /// Of a cover, which is shown as it is stored.
+  /// Creates a renderer of a cover, which is shown as it is stored.
   init(
     cover stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, _ decoder: PictureDecoder, side: Int
   ) {
@@ -41,16 +41,16 @@ struct FrameRenderer {
     (context, self.stream) = (video.context, stream)
   }
 
-  /// What transparent pictures stand on.
+  /// The grey behind transparent pictures.
   private static let ground: Int32 = 128
 
-  /// The frame, with its time by the clock of `decoder`; nil as of ``picture(_:)``.
+  /// Returns the frame as a picture, with its time by the clock of `decoder`; nil in the same cases as ``picture(_:)``.
   func shown(_ frame: UnsafeMutablePointer<AVFrame>, by decoder: PictureDecoder) -> ShownFrame? {
     let time = decoder.seconds(frame.pointee.best_effort_timestamp)
     return picture(frame).map { ShownFrame(picture: $0, time: time) }
   }
 
-  /// Nil when libswscale does not take its format, or memory is short.
+  /// Returns the frame as a picture; nil if libswscale does not take its format, or if memory is short.
   func picture(_ frame: UnsafeMutablePointer<AVFrame>) -> RawPicture? {
     let shape = PixelShape(crop, isSquare: isSquare, context, stream, frame)
     cut(frame)
@@ -72,14 +72,14 @@ struct FrameRenderer {
     return RawPicture(width: width, height: height, bytes: bytes).map(orientation.upright)
   }
 
-  /// Leaves what the container shows of it.
+  /// Crops the frame to what the container shows of it.
   private func cut(_ frame: UnsafeMutablePointer<AVFrame>) {
     guard let crop else { return }
     let (width, height) = (Int(frame.pointee.width), Int(frame.pointee.height))
     let (left, top) = (crop.left >> halvings, crop.top >> halvings)
     let right = width - left - max(1, crop.width >> halvings)
     let bottom = height - top - max(1, crop.height >> halvings)
-    // The stream may have changed its size.
+    // The frame may be smaller than the stream's header says.
     guard right >= 0, bottom >= 0 else { return }
     frame.pointee.crop_left = left
     frame.pointee.crop_top = top
@@ -107,11 +107,11 @@ struct FrameRenderer {
   }
 }
 
-/// How wide a pixel is.
+/// The shape of a pixel: its width divided by its height.
 struct PixelShape {
   private let ratio: Double
 
-  /// - Parameter frame: nil where none is decoded yet.
+  /// - Parameter frame: a decoded frame; nil if there is none yet.
   init(
     _ crop: PictureCrop?, isSquare: Bool, _ context: UnsafeMutablePointer<AVFormatContext>,
     _ stream: UnsafeMutablePointer<AVStream>, _ frame: UnsafeMutablePointer<AVFrame>?
@@ -129,7 +129,7 @@ struct PixelShape {
     ratio = (0.001...1000).contains(value) ? value : 1
   }
 
-  /// The size, not turned yet, of a picture of so many pixels when its longer side is at most `side`.
+  /// Returns the size, before any rotation, of a picture with so many pixels if its longer side is at most `side`.
   func size(_ width: Int, _ height: Int, side: Int) -> (Int, Int) {
     let (shown, high) = (max(1, Double(width) * ratio), Double(height))
     let scale = min(1, Double(side) / max(shown, high))
@@ -140,7 +140,7 @@ struct PixelShape {
 }
 
 extension DisplayOrientation {
-  /// The picture with its pixels where they are shown.
+  /// Returns the picture with its pixels where they are shown.
   func upright(_ picture: RawPicture) -> RawPicture {
     guard self != DisplayOrientation() else { return picture }
     let (width, height) = (picture.width, picture.height)

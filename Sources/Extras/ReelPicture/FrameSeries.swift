@@ -7,13 +7,13 @@ struct FrameSeries {
   private let video: OpenedVideo
   private let decoder: PictureDecoder
   private let renderer: FrameRenderer
-  /// How many pixels may be decoded to come from a key frame to the time that is wanted.
+  /// The number of pixels that may be decoded on the way from a key frame to the wanted time.
   private static let mostPixels = 2_000_000_000
-  /// How many bytes may be read for one of them, and for all where no duration tells where they are.
+  /// The number of bytes that may be read for one picture, and for all if no duration tells where they are.
   private static let bytesOfOne: Int64 = 64 << 20
-  /// How many of them are decoded then.
+  /// The number of key frames that are decoded in that case.
   private static let mostKeyFrames = 200
-  /// How many pixels all pictures together may have: a sheet has no room for more, nor has a worker's memory.
+  /// The number of pixels that all pictures together may have. Neither a sheet nor a worker's memory has room for more.
   private static let mostShown = 40_000_000
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
@@ -22,8 +22,8 @@ struct FrameSeries {
     renderer = FrameRenderer(video, decoder, side: side)
   }
 
-  /// At most `count`, at least 1, in the order of their times, none of them twice.
-  /// - Throws: `memoryLimit` when they have more pixels than a sheet has room for.
+  /// Returns up to `count` pictures, which is 1 or more, in the order of their times and none of them twice.
+  /// - Throws: `memoryLimit` if they have more pixels than a sheet has room for.
   func frames(count: Int) throws(PosterError) -> [ShownFrame] {
     guard let duration = video.duration else {
       let frames = spread(keyFrames(), count: count)
@@ -37,7 +37,7 @@ struct FrameSeries {
       frames.append(frame)
       guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
     }
-    // Where times are searched for in the bytes, a key frame before a time is not found by that.
+    // In containers in which times are found by searching the bytes, a seek does not find the key frame before a time.
     if video.isMPEG, 2 * frames.count < count {
       frames = framesOneByOne(count: count, duration: duration)
       guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
@@ -45,7 +45,7 @@ struct FrameSeries {
     return frames
   }
 
-  /// The same, by decoding from the beginning.
+  /// Returns the same pictures by decoding from the beginning.
   private func framesOneByOne(count: Int, duration: Double) -> [ShownFrame] {
     var frames: [ShownFrame] = []
     guard decoder.rewind() else { return frames }
@@ -75,7 +75,8 @@ struct FrameSeries {
     )
   }
 
-  /// The key frame before `wanted`; where that is not `after` the last one, the frame at that time.
+  /// Returns the key frame before `wanted`. If that does not come after the last picture, returns the frame at
+  /// `wanted`.
   private func frame(at wanted: Double, after last: Double) -> ShownFrame? {
     video.allow(bytes: Self.bytesOfOne)
     guard decoder.seek(to: wanted) else { return nil }
@@ -94,7 +95,7 @@ struct FrameSeries {
   private func keyFrames() -> [ShownFrame] {
     video.allow(bytes: Self.bytesOfOne)
     var frames: [ShownFrame] = []
-    // Twice as many as are shown at most: some are left out afterwards.
+    // Decode at most twice as many pixels as are shown, because some frames are left out afterwards.
     while frames.count < Self.mostKeyFrames, Self.pixels(frames) <= 2 * Self.mostShown,
       decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextKeyFrame()

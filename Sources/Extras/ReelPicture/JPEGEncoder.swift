@@ -3,9 +3,9 @@ import ReelCore
 
 /// Encodes a picture as a baseline JPEG (4:2:0, JFIF, no metadata) with libavcodec's encoder.
 enum JPEGEncoder {
-  /// The quantiser, from 1 to 31: small ones keep more.
+  /// The quantiser, from 1 to 31. Lower values keep more detail.
   private static let quantiser: Int32 = 4
-  /// Of a larger picture the codes are the usual ones: to find the best, the encoder keeps 1.5 KB for each 16×16.
+  /// Larger pictures use the standard Huffman codes: to find the best ones, the encoder keeps 1.5 KB for each 16×16.
   private static let pixelsWithOwnCodes = 4_000_000
 
   /// - Throws: `memoryLimit`.
@@ -45,14 +45,14 @@ enum JPEGEncoder {
     encoder.pointee.pix_fmt = AV_PIX_FMT_YUVJ420P
     encoder.pointee.color_range = AVCOL_RANGE_JPEG
     encoder.pointee.time_base = AVRational(num: 1, den: 25)
-    // With a shape it writes a JFIF header, and "bit-exact" it does not write its own name.
+    // With a pixel shape, the encoder writes a JFIF header. With "bit-exact", it does not write its own name.
     encoder.pointee.sample_aspect_ratio = AVRational(num: 1, den: 1)
     encoder.pointee.flags |= Int32(AV_CODEC_FLAG_QSCALE) | Int32(AV_CODEC_FLAG_BITEXACT)
     encoder.pointee.global_quality = quantiser * reel_quality_unit
     encoder.pointee.thread_count = 1
   }
 
-  /// Writes the picture as JFIF wants it: BT.601, full range, one pair of colours for four pixels.
+  /// Writes the picture as JFIF requires: BT.601, full range, one pair of chroma values for four pixels.
   private static func fill(_ frame: UnsafeMutablePointer<AVFrame>, _ picture: RawPicture) {
     guard let luma = frame.pointee.data.0, let blue = frame.pointee.data.1, let red = frame.pointee.data.2
     else { return }

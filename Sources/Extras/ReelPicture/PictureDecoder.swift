@@ -2,13 +2,13 @@ import CFFmpeg
 import ReelCore
 import ReelProbe
 
-/// Decodes pictures of one stream, in this thread, with a decoder of the allow list.
+/// Decodes pictures of one stream, on the calling thread, with a decoder of the allow list.
 final class PictureDecoder {
-  /// What came of looking for a picture.
+  /// The result of looking for a picture.
   enum Found {
     /// Valid until the next call.
     case frame(UnsafeMutablePointer<AVFrame>)
-    /// There are no more, or none that can be decoded within what may be read for one.
+    /// There are no more pictures, or none that can be decoded within what may be read for one.
     case end
   }
 
@@ -17,24 +17,25 @@ final class PictureDecoder {
   private let decoder: UnsafeMutablePointer<AVCodecContext>
   private let packet: UnsafeMutablePointer<AVPacket>
   private let frame: UnsafeMutablePointer<AVFrame>
-  /// Of everything that was decoded.
+  /// The number of pixels that were decoded so far.
   private(set) var pixels = 0
-  /// Whether all that can be shown counts, sound or not: also pictures whose references are missing.
+  /// Whether all pictures that can be shown count, sound or not, including those whose references are missing.
   private let takesAll: Bool
-  /// How many packets the decoder was given.
+  /// The number of packets that the decoder was given.
   private(set) var packets = 0
   /// Whether the decoder was told that nothing follows.
   private var isDrained = false
 
-  /// No video that is played has more.
+  /// The largest number of pixels of a picture. No video that is played has more.
   private static let mostPixels: Int64 = 144_000_000
-  /// Packets that may be read until there is a key frame, and key frames that may fail until one is decoded.
+  /// The number of packets that may be read before a key frame is found, and the number of key frames that may fail
+  /// before one is decoded.
   private static let mostPackets = 4096
   private static let mostFailures = 6
 
   /// - Parameters:
-  ///   - side: how long the longer side will be: what is seen only at full size need not be decoded.
-  ///   - takesAll: whether pictures count whose references are missing.
+  ///   - side: the length that the longer side will have. Detail that is seen only at full size need not be decoded.
+  ///   - takesAll: whether pictures with missing references count.
   /// - Throws: `undecodable` for a codec whose decoder is not on the list, `memoryLimit`.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, side: Int, takesAll: Bool = false
@@ -76,7 +77,7 @@ final class PictureDecoder {
     return codec == AV_CODEC_ID_NONE ? "unknown to this FFmpeg" : String(cString: avcodec_get_name(codec))
   }
 
-  /// Opens a decoder and closes it: its tables stay.
+  /// Opens and closes a decoder, so that its tables are set up.
   static func prepare(_ id: AVCodecID) {
     guard let codec = CodecAllowList.pictureDecoder(of: id) else { return }
     var decoder = avcodec_alloc_context3(codec)
@@ -91,16 +92,16 @@ final class PictureDecoder {
   ) {
     decoder.pointee.thread_count = 1
     decoder.pointee.max_pixels = mostPixels
-    // A key frame that is not at the beginning may count as damaged; whether it is can be seen.
+    // A key frame that is not at the beginning may be reported as damaged. Whether it is can be told from the frame.
     decoder.pointee.flags |= Int32(AV_CODEC_FLAG_OUTPUT_CORRUPT)
-    // The edges of blocks disappear in a picture half the size.
+    // The edges of blocks disappear in a picture of half the size.
     if longer >= 2 * side { decoder.pointee.skip_loop_filter = AVDISCARD_ALL }
     var halvings: Int32 = 0
     while halvings < Int32(codec.pointee.max_lowres), longer >> (Int(halvings) + 1) >= side { halvings += 1 }
     decoder.pointee.lowres = halvings
   }
 
-  /// Pixels on the longer side as it is shown.
+  /// Returns the number of pixels on the longer side as it is shown.
   private static func longerSide(of stream: UnsafeMutablePointer<AVStream>, _ video: OpenedVideo) -> Int {
     let parameters = stream.pointee.codecpar.pointee
     let crop = stream == video.cover ? nil : video.crop
@@ -108,7 +109,7 @@ final class PictureDecoder {
     let shape = PixelShape(crop, isSquare: isSquare, video.context, stream, nil)
     let (width, height) = shape.size(
       crop?.width ?? Int(parameters.width), crop?.height ?? Int(parameters.height), side: .max)
-    // Less than is stored: cropping and narrow pixels; more, wide ones, is not decoded.
+    // Cropping and narrow pixels make it less than is stored. Wide pixels make it more, but no more is decoded.
     return min(max(width, height), Int(max(parameters.width, parameters.height)))
   }
 
@@ -117,7 +118,7 @@ final class PictureDecoder {
   /// No video lasts longer than a year: a time beyond that is damaged.
   private static let longest = 31_536_000.0
 
-  /// Seconds from the beginning of the video to a time in the stream's time base; nil when that is unknown.
+  /// Returns the seconds from the beginning of the video to a time in the stream's time base; nil if they are unknown.
   func seconds(_ time: Int64) -> Double? {
     guard time != reel_no_time else { return nil }
     let (span, overflow) = time.subtractingReportingOverflow(start)
@@ -130,7 +131,7 @@ final class PictureDecoder {
     stream.pointee.start_time == reel_no_time ? 0 : stream.pointee.start_time
   }
 
-  /// Goes to the key frame at or before `seconds`; false when that can't be done.
+  /// Seeks to the key frame at or before `seconds`. Returns false if that can't be done.
   func seek(to seconds: Double) -> Bool {
     restart()
     let base = av_q2d(stream.pointee.time_base)
@@ -140,7 +141,7 @@ final class PictureDecoder {
       && av_seek_frame(video.context, stream.pointee.index, time, AVSEEK_FLAG_BACKWARD) >= 0
   }
 
-  /// Goes to the first packet; false when that can't be done.
+  /// Seeks to the first packet. Returns false if that can't be done.
   func rewind() -> Bool {
     guard video.isMPEG else { return seek(to: 0) }
     restart()
@@ -154,7 +155,7 @@ final class PictureDecoder {
 
   // MARK: What
 
-  /// The next key frame, decoded alone.
+  /// Returns the next key frame, decoded alone.
   func nextKeyFrame() -> Found {
     stream.pointee.discard = AVDISCARD_NONKEY
     var failures = 0
@@ -172,7 +173,7 @@ final class PictureDecoder {
     return .end
   }
 
-  /// The picture of the packet that the demuxer has attached to the stream.
+  /// Returns the picture in the packet that the demuxer has attached to the stream.
   func attachedPicture() -> Found {
     guard av_packet_ref(packet, &stream.pointee.attached_pic) >= 0 else { return .end }
     defer { av_packet_unref(packet) }
@@ -182,12 +183,13 @@ final class PictureDecoder {
   private func decodeAlone() -> Bool {
     packets += 1
     guard avcodec_send_packet(decoder, packet) >= 0 else { return false }
-    // Nothing follows: a decoder that puts pictures in order waits for no other.
+    // Tell the decoder that nothing follows, so that one that reorders pictures waits for no other.
     _ = avcodec_send_packet(decoder, nil)
     return receive()
   }
 
-  /// The next frame that others are decoded from: those are enough to see what a video shows, and half of the work.
+  /// Returns the next frame on which others depend. Those frames suffice to see what a video shows, and are half of the
+  /// work.
   func nextFrame() -> Found {
     stream.pointee.discard = AVDISCARD_DEFAULT
     decoder.pointee.skip_frame = takesAll ? AVDISCARD_DEFAULT : AVDISCARD_NONREF
@@ -199,7 +201,7 @@ final class PictureDecoder {
         _ = avcodec_send_packet(decoder, nil)
         continue
       }
-      // One that can't be decoded is one less.
+      // A packet that can't be decoded is skipped.
       if packet.pointee.stream_index == stream.pointee.index {
         packets += 1
         _ = avcodec_send_packet(decoder, packet)

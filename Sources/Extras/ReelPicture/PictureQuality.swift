@@ -1,17 +1,18 @@
 import ReelCore
 
-/// How much a picture shows.
+/// A measure of how much a picture shows.
 struct PictureQuality: Hashable {
-  /// From 0 (nothing) on.
+  /// From 0 (nothing) upward.
   let score: Double
-  /// Whether it is not black, blank, of one colour or blurred, so that no other needs to be looked at.
+  /// Whether it is neither black, blank, of one colour nor blurred, so that no other needs to be looked at.
   let isGood: Bool
 
-  /// Levels of grey between what is darker than almost everything and what is brighter.
+  /// The least number of grey levels between what is darker than almost everything and what is brighter.
   private static let leastSpread = 48
-  /// Of all pixels, how many may have about the same grey, or be as good as black or white.
+  /// The largest fraction of pixels that may have about the same grey, or be as good as black or white.
   private static let mostAlike = 0.92
-  /// The steepest edges between neighbours, as a part of the spread: in a sharp picture a step or two cross most of it.
+  /// The least steepness of the steepest edges between neighbours, as a fraction of the spread. In a sharp picture, one
+  /// or two steps cross most of it.
   private static let leastSharpness = 0.08
 
   init(_ picture: RawPicture) {
@@ -19,7 +20,7 @@ struct PictureQuality: Hashable {
     let spread = statistics.level(0.98) - statistics.level(0.02)
     let alike = statistics.mostAlike
     let sharpness = spread > 0 ? Double(statistics.steepest) / Double(spread) : 0
-    // A picture of a few pixels is as sharp as it gets.
+    // A picture of a few pixels is as sharp as it can be.
     let isSharp = sharpness >= Self.leastSharpness || min(picture.width, picture.height) < 64
     let isLit =
       statistics.share(of: 0..<24) < Self.mostAlike && statistics.share(of: 240..<256) < Self.mostAlike
@@ -28,19 +29,19 @@ struct PictureQuality: Hashable {
   }
 }
 
-/// The greys of a picture.
+/// Statistics of the greys of a picture.
 private struct LumaStatistics {
   private let counts: [Int]
   private let steps: [Int]
   private let total: Int
 
-  /// As many pixels tell as much as all.
+  /// The number of pixels that are examined. They tell as much as all.
   private static let samples = 10_000
 
   init(_ picture: RawPicture) {
     let (width, height) = (picture.width, picture.height)
     let stride = max(1, (width * height / Self.samples).squareRoot)
-    // Greys, then steps.
+    // Counts of greys, then counts of steps.
     var counts = [Int](repeating: 0, count: 512)
     counts.withUnsafeMutableBufferPointer { counts in
       picture.bytes.withUnsafeBufferPointer { bytes in
@@ -68,10 +69,10 @@ private struct LumaStatistics {
     (77 * Int(bytes[place]) + 150 * Int(bytes[place + 1]) + 29 * Int(bytes[place + 2])) >> 8
   }
 
-  /// The grey below which this part of the pixels is.
+  /// Returns the grey below which this fraction of the pixels lies.
   func level(_ part: Double) -> Int { Self.level(part, counts, total) }
 
-  /// The step from a pixel to its neighbour that hardly any exceeds.
+  /// The step from a pixel to its neighbour that hardly any other exceeds.
   var steepest: Int { Self.level(0.995, steps, total) }
 
   private static func level(_ part: Double, _ counts: [Int], _ total: Int) -> Int {
@@ -83,7 +84,7 @@ private struct LumaStatistics {
     return 255
   }
 
-  /// The part of the pixels within 12 neighbouring greys, where that is largest.
+  /// The largest fraction of the pixels that lies within 12 neighbouring greys.
   var mostAlike: Double {
     var sum = counts[..<12].reduce(0, +)
     var most = sum

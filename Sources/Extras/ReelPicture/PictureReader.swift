@@ -2,21 +2,21 @@ import CFFmpeg
 import ReelCore
 import ReelProbe
 
-/// Makes pictures of a file, in this process, on this thread.
+/// Makes pictures of a file, in this process, on the calling thread.
 ///
-/// The bytes are a stranger's, and decoders run on them: call it in a confined process that has read nothing else.
+/// The bytes are untrusted, and decoders run on them: call it in a confined process that has read nothing else.
 package struct PictureReader {
   private let limits: ReadingLimits
 
-  /// - Parameter limits: how much one file may cost.
+  /// - Parameter limits: the limits on reading one file.
   package init(limits: ReadingLimits = .default) {
     self.limits = limits
   }
 
-  /// Has the decoders of most videos, the scaler and the encoder lay out their tables, for the processes that are forked
-  /// from this one. Reads no file.
+  /// Makes the decoders of most videos, the scaler and the encoder set up their tables, for the processes that are
+  /// forked from this one. Reads no file.
   package static func prepare() {
-    // Without it FFmpeg asks what the log is, which a confined process may not.
+    // Without this, FFmpeg asks what the log is, which a confined process may not do.
     reel_log_capture()
     for codec in [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1] {
       PictureDecoder.prepare(codec)
@@ -30,9 +30,9 @@ package struct PictureReader {
     _ = try? JPEGEncoder.encode(picture)
   }
 
-  /// The poster of a file.
-  /// - Parameters: as ``FFmpegReader/read(descriptor:size:container:)``.
-  /// - Throws: `noPicture`, `undecodable`, `memoryLimit`, and what is said of files that can't be opened.
+  /// Returns the poster of a file.
+  /// - Parameters: as in ``FFmpegReader/read(descriptor:size:container:)``.
+  /// - Throws: `noPicture`, `undecodable`, `memoryLimit`, and the errors of files that can't be opened.
   package func poster(
     descriptor: Int32, size: Int64, container: MediaContainer, options: PosterOptions
   ) throws(PosterError) -> Poster {
@@ -49,11 +49,11 @@ package struct PictureReader {
     return try poster(found.picture, isCover: false, time: found.time)
   }
 
-  /// Pictures of a file, spread evenly over it, with their times in seconds.
+  /// Returns pictures of a file, spread evenly over it, with their times in seconds.
   /// - Parameters:
-  ///   - count: at most so many; at least 1. One is the poster's.
-  ///   - side: how long the longer side of each may be.
-  /// - Throws: as ``poster(descriptor:size:container:options:)``.
+  ///   - count: the largest number of pictures, at least 1. With 1, the picture is that of the poster.
+  ///   - side: the maximum length of the longer side of each, in pixels.
+  /// - Throws: as in ``poster(descriptor:size:container:options:)``.
   package func frames(
     descriptor: Int32, size: Int64, container: MediaContainer, count: Int, side: Int
   ) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
@@ -68,13 +68,13 @@ package struct PictureReader {
     }
     let frames = try FrameSeries(video, decoder, side: side).frames(count: count)
     guard frames.isEmpty else { return frames.map { ($0.picture, $0.time) } }
-    // One is better than none.
+    // One picture is better than none.
     let found = try frame(of: video, decoder, side: side, reopening: reopened)
     return [(found.picture, found.time)]
   }
 
-  /// The frame that stands for a video. Whatever came of looking for it among key frames, the file is opened once more and
-  /// decoded from its beginning before it counts as one without pictures, or with damaged ones only.
+  /// Returns the frame that represents a video. Whatever the search among key frames found, the file is opened once
+  /// more and decoded from its beginning before it counts as having no pictures, or only damaged ones.
   private func frame(
     of video: OpenedVideo, _ decoder: PictureDecoder, side: Int,
     reopening: (Double) throws(PosterError) -> OpenedVideo
@@ -97,7 +97,7 @@ package struct PictureReader {
     return first
   }
 
-  /// A picture as a JPEG.
+  /// Returns a picture as a JPEG.
   /// - Throws: `memoryLimit`.
   package static func jpeg(_ picture: RawPicture) throws(PosterError) -> [UInt8] {
     try JPEGEncoder.encode(picture)
@@ -127,12 +127,12 @@ package struct PictureReader {
     return try PictureDecoder(stream, of: video, side: side)
   }
 
-  /// Nil when there is none that can be decoded.
+  /// Returns the cover; nil if there is none that can be decoded.
   private func cover(of video: OpenedVideo, side: Int) -> RawPicture? {
     guard let stream = video.cover, let decoder = try? PictureDecoder(stream, of: video, side: side) else {
       return nil
     }
-    // The frame is the decoder's.
+    // The frame belongs to the decoder.
     return withExtendedLifetime(decoder) {
       guard case .frame(let frame) = decoder.attachedPicture() else { return nil }
       return FrameRenderer(cover: stream, of: video, decoder, side: side).picture(frame)

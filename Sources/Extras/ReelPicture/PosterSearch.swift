@@ -1,8 +1,8 @@
 import CFFmpeg
 import ReelProbe
 
-/// Looks for the picture that stands for a video: key frames near a tenth of it first, then others, then the frames
-/// between; the first good one is taken, else the best within the budget.
+/// Searches for the picture that represents a video: first among key frames, near a tenth of it and then elsewhere,
+/// then among the frames between them. The first good one is taken, otherwise the best one within the budget.
 struct PosterSearch {
   private let video: OpenedVideo
   private let decoder: PictureDecoder
@@ -10,7 +10,7 @@ struct PosterSearch {
   private struct Candidate {
     let frame: ShownFrame
     let score: Double
-    /// Whether it is good, and the decoder calls it sound.
+    /// Whether it is good, and the decoder considers it sound.
     let isGood: Bool
     let isSound: Bool
 
@@ -20,25 +20,26 @@ struct PosterSearch {
   }
   private var best: Candidate?
   private var isFound = false
-  /// Times of the key frames that were looked at.
+  /// The times of the key frames that were looked at.
   private var seen: Set<Int64> = []
 
-  /// Where key frames are looked for, as parts of the duration.
+  /// Where key frames are looked for, as fractions of the duration.
   private static let places = [0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.0]
-  /// How many key frames are looked at where no duration tells where they are.
+  /// The number of key frames that are looked at if no duration tells where they are.
   private static let mostKeyFrames = 8
-  /// How many pixels may be decoded as key frames after the first, and in all: some seconds' worth at most.
+  /// The number of pixels up to which more key frames are decoded, and more frames of any kind: that of some seconds at
+  /// most.
   private static let keyFramePixels = 130_000_000
   private static let allPixels = 400_000_000
-  /// How many bytes may be read to find one key frame, and for all frames between.
+  /// The number of bytes that may be read to find one key frame, and for all frames between key frames.
   private static let bytesOfOne: Int64 = 64 << 20
   private static let bytesBetween: Int64 = 128 << 20
-  /// How many frames between are decoded, and how many of them looked at.
+  /// The number of frames between key frames that are decoded, of which ``mostLooks`` are looked at.
   private static let mostFrames = 300
-  /// How much more than those before a frame shows while it fades in.
+  /// How much more than those before it a frame shows while the picture fades in, as a factor.
   private static let growth = 1.03
   private static let mostLooks = 16
-  /// A video of which so many key frames show nothing shows nothing between them either.
+  /// If this many key frames show nothing, the frames between them do not either.
   private static let enoughKeyFrames = 4
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
@@ -47,18 +48,18 @@ struct PosterSearch {
     renderer = FrameRenderer(video, decoder, side: side)
   }
 
-  /// Nil when no picture could be decoded.
+  /// Returns the picture; nil if none could be decoded.
   mutating func run() -> ShownFrame? {
     lookAtKeyFrames()
     if seen.count < Self.enoughKeyFrames, mayGoOn(pixels: Self.allPixels) { lookBetween() }
     return best?.frame
   }
 
-  /// Whether the decoder calls the frame sound that was found.
+  /// Whether the decoder considers the frame that was found sound.
   var isSound: Bool { best?.isSound ?? false }
 
-  /// The same, by decoding one frame after the other from where the file was opened: for a video whose key frames are not
-  /// where they are looked for, or which begins without one.
+  /// Returns the picture by decoding one frame after the other from where the file was opened: for a video whose key
+  /// frames are not where they are looked for, or which does not begin with one.
   mutating func runThrough() -> ShownFrame? {
     lookAtFrames()
     return best?.frame
@@ -68,7 +69,7 @@ struct PosterSearch {
     guard let duration = video.duration else { return lookAtFirstKeyFrames() }
     for place in Self.places where mayGoOn(pixels: Self.keyFramePixels) {
       video.allow(bytes: Self.bytesOfOne)
-      // Without an index, no place further on is found either.
+      // Without an index, no later place is found either.
       guard decoder.seek(to: place * duration), case .frame(let frame) = decoder.nextKeyFrame() else { break }
       take(frame, isKeyFrame: true)
     }
@@ -84,7 +85,7 @@ struct PosterSearch {
     }
   }
 
-  /// Where key frames are few, what is worth seeing may lie between two of them.
+  /// If there are few key frames, what is worth seeing may lie between two of them.
   private mutating func lookBetween() {
     guard decoder.rewind() || seen.isEmpty else { return }
     lookAtFrames()

@@ -1,21 +1,22 @@
 import CFFmpeg
 
-/// Scales a frame and makes it red, green and blue, by libswscale.
+/// Scales a frame and converts it to red, green and blue, with libswscale.
 struct Scaler {
   let width: Int
   let height: Int
   let colours: FrameColours
   let hasAlpha: Bool
 
-  /// Of a pixel: red, green, blue, and how opaque it is.
+  /// The number of channels of a pixel: red, green, blue, and opacity if there is any.
   var channels: Int { hasAlpha ? 4 : 3 }
 
-  /// One byte for each channel; nil when libswscale does not take the frame.
+  /// Returns one byte for each channel; nil if libswscale does not take the frame.
   func plain(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt8]? {
     scaled(frame, to: hasAlpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24)
   }
 
-  /// 16 bits for each channel, for colours that are not an ordinary screen's; nil as above.
+  /// Returns 16 bits for each channel, for colours that are not those of an ordinary screen; nil if libswscale does not
+  /// take the frame.
   func deep(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt16]? {
     scaled(frame, to: hasAlpha ? reel_rgba64 : reel_rgb48)
   }
@@ -26,7 +27,7 @@ struct Scaler {
   private func scaled<Number: FixedWidthInteger>(
     _ frame: UnsafeMutablePointer<AVFrame>, to format: AVPixelFormat
   ) -> [Number]? {
-    // Of two fields that were taken at different times, one: both together have combs.
+    // If two fields were taken at different times, use one of them: together they show combing.
     let isOneField = reel_is_interlaced(frame) && frame.pointee.height >= 4
     var scaling = ReelScaling(
       width: Int32(width), height: Int32(height), format: format, matrix: colours.matrix,
@@ -43,7 +44,7 @@ struct Scaler {
     return pixels
   }
 
-  /// A picture of one colour, made of a frame as most decoders give it.
+  /// Returns a picture made from a frame in the format that most decoders produce.
   static func example(side: Int) -> [UInt8]? {
     var frame = av_frame_alloc()
     defer { av_frame_free(&frame) }

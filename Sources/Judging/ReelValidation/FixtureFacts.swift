@@ -1,26 +1,26 @@
 import ReelCore
 
-/// Everything that is known of one file before it is judged. A value: whoever gathers it does the reading.
+/// Everything that is known about a file before it is judged. A plain value: the code that gathers it does the reading.
 package struct FixtureFacts: Hashable, Sendable {
-  /// As it is reported; patterns of a policy are about ``patternPath``.
+  /// The path by which it is reported; patterns of a policy apply to ``patternPath``.
   package var path: SourcePath
-  /// The path from the folder that the user named, or the name alone of a file that was named itself.
+  /// The path relative to the folder that the user named; for a file that was named itself, its name alone.
   package var patternPath: SourcePath
-  /// Size in bytes; nil when the file could not be reached.
+  /// The size in bytes; nil if the file could not be reached.
   package var size: Int64?
-  /// Nil when nothing asked for it.
+  /// Nil if nothing needed it.
   package var digest: ContentDigest?
-  /// Which file it is, whatever it is called; nil for one that lies elsewhere.
+  /// The file's identity, whatever its name; nil for a remote file.
   package var identity: FileIdentity?
-  /// Whether its owner, who runs this, has only to be given the right to read it.
+  /// Whether the user who runs this owns it, and only its mode denies reading.
   package var lacksOnlyItsMode = false
-  /// Whether it lies at an address, where no command of this machine changes it.
+  /// Whether it is remote, so that no command on this machine changes it.
   package var isRemote = false
-  /// Nil outside of a work tree, and where nothing asked.
+  /// Nil outside a work tree, and if nothing needed it.
   package var git: GitFacts?
-  /// The file that it stands for, where it is a Git LFS pointer.
+  /// If the file is a Git LFS pointer, the digest of the file for which it stands.
   package var pointsTo: ContentDigest?
-  /// What was tried, and can't be had of it without loss.
+  /// The mends that were tried but are impossible without loss.
   package var unmendable: Set<Mend> = []
   package var reading: FixtureReading
   package var sidecar: SidecarStatus
@@ -39,27 +39,28 @@ package struct FixtureFacts: Hashable, Sendable {
     self.likeness = likeness
   }
 
-  /// The facts, where it could be read.
+  /// The facts, if the file could be read.
   package var media: MediaInfo? {
     if case .media(let report) = reading { report.media } else { nil }
   }
 
-  /// For commands that write it anew.
+  /// The facts for commands that rewrite the file.
   package var rewriting: RewritingFacts {
     if case .media(let report) = reading { report.rewriting } else { RewritingFacts() }
   }
 
-  /// Why the reader gave no facts, where it could not.
+  /// Why the reader returned no facts, if it could not.
   package var problem: ProbeError? {
     if case .unreadable(let error) = reading { error } else { nil }
   }
 }
 
-/// What Git has of a file in a work tree.
+/// What Git knows of a file in a work tree.
 package struct GitFacts: Hashable, Sendable {
-  /// Of the file in the last commit, or of the one that a Git LFS pointer there stands for; nil where there is none.
+  /// The digest of the file in the last commit, or of the one for which a Git LFS pointer there stands; nil if there is
+  /// none.
   package var committed: ContentDigest?
-  /// Its path from the root of the work tree, where Git LFS keeps it.
+  /// The path relative to the root of the work tree if Git LFS tracks the file.
   package var lfsPlace: SourcePath?
 
   package init(committed: ContentDigest? = nil, lfsPlace: SourcePath? = nil) {
@@ -69,14 +70,14 @@ package struct GitFacts: Hashable, Sendable {
 
 package enum FixtureReading: Hashable, Sendable {
   case media(ProbeReport)
-  /// It was opened, and is not media or could not be read as such.
+  /// The file was opened, but is not media or could not be read as such.
   case unreadable(ProbeError)
   case unreachable(SourceError)
-  /// It is not a video but a sidecar without one.
+  /// The file is not a video but a sidecar without one.
   case orphanSidecar
 }
 
-/// What lies beside a video to tell more about it.
+/// The state of the sidecar beside a video.
 package enum SidecarStatus: Hashable, Sendable {
   case none
   case valid
@@ -86,19 +87,19 @@ package enum SidecarStatus: Hashable, Sendable {
 
 /// Whether another file of the run has the same bytes.
 package enum Likeness: Hashable, Sendable {
-  /// No rule asked.
+  /// No rule needed this.
   case notLookedFor
   case unique
-  /// The first in order of the files with the same bytes.
+  /// The first, in order, of the files with the same bytes.
   case sameAs(SourcePath)
-  /// It is that very file, under another name: a link.
+  /// It is the same file under another name: a link.
   case isFile(SourcePath)
   /// The bytes could not be read.
   case unknown
 }
 
 extension ProbeError.Code {
-  /// Whether this says that Reel could not do its work, rather than that the file is not what it should be.
+  /// Whether this means that Reel could not do its work, rather than that something is wrong with the file.
   package var leavesFileUnjudged: Bool {
     switch self {
     case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
@@ -111,18 +112,18 @@ extension ProbeError.Code {
   }
 }
 
-/// The extensions by which a name claims to be a video, whether Reel takes it in or not.
+/// The extensions by which a name claims to be a video, whether Reel accepts it or not.
 package enum VideoNames {
-  /// Lower case, without the dot.
+  /// In lower case, without the dot.
   package static let extensions = MediaContainer.claimableExtensions.union(raw)
 
-  /// Streams without a container, and containers that are not taken in.
+  /// Streams without a container, and containers that Reel does not accept.
   static let raw: Set<String> = [
     "264", "h264", "avc", "265", "h265", "hevc", "266", "h266", "vvc", "h263", "ivf", "obu", "av1", "y4m",
     "yuv",
     "m1v", "m2v", "mpv", "m4e", "dv", "dif", "rm", "rmvb", "nut", "mjpg", "mjpeg", "vc1", "drc", "wtv",
   ]
 
-  /// Names of containers that hold sound alone, and of segments: honest for a file that is just that.
+  /// Extensions of containers that hold only sound, and of segments: honest names for files that are just that.
   static let soundInContainers: Set<String> = ["m4a", "mka", "oga", "ogg", "wma", "cmfa", "m4s", "cmfv"]
 }

@@ -1,6 +1,6 @@
-/// What a policy sets a rule to, as it is written there.
+/// The setting of a rule as it is written in a policy.
 package struct Operand: Hashable, Sendable {
-  /// One text, or those of a list; none for a rule that is only switched.
+  /// One text, or those of a list; empty for a rule that is only switched on and off.
   package var texts: [String]
   package var tolerance: Tolerance
 
@@ -12,15 +12,15 @@ package struct Operand: Hashable, Sendable {
 
 /// How far a value may be from the expected one.
 package enum Tolerance: Hashable, Sendable {
-  /// What the rule itself allows.
+  /// The rule's own tolerance.
   case usual
   /// In the rule's own unit, at least 0.
   case absolute(Double)
-  /// A part of the expected value, at least 0: 0.01 is 1 %.
+  /// As a fraction of the expected value, at least 0: 0.01 is 1 %.
   case relative(Double)
 
   func admits(_ value: Double, for expected: Double, usually usual: Tolerance) -> Bool {
-    // Not more than the rounding of a decimal that a person wrote.
+    // No more than the rounding of a decimal that a person wrote.
     let rounding = abs(expected) * 1e-9
     switch self {
     case .usual:
@@ -36,27 +36,27 @@ package struct OperandForm: Hashable, Sendable {
   /// Such as "a duration like 60s".
   package let name: String
   package let examples: [String]
-  /// Whether several may be given, as a list.
+  /// Whether several values may be given, as a list.
   package let isList: Bool
-  /// A regular expression (ECMA 262) that every way to write one matches.
+  /// A regular expression (ECMA 262) that matches every way of writing one value.
   package let pattern: String
-  /// Whether a bare number is one, so that YAML and JSON may have it without quotes.
+  /// Whether a bare number is valid, so that YAML and JSON need no quotes.
   package let isNumber: Bool
 
-  /// Its first example as YAML. What looks like a time of day stands in quotes: to a reader of YAML 1.1, `9:16` is the
+  /// The first example as YAML. Text that looks like a time of day is quoted: a YAML 1.1 parser reads `9:16` as the
   /// number 556.
   package var yaml: String { Self.yaml(examples[0]) }
 
-  /// All of them, as ``yaml``.
+  /// All examples, written as in ``yaml``.
   package var yamlExamples: [String] { examples.map(Self.yaml) }
 
   private static func yaml(_ text: String) -> String { text.contains(":") ? "\"\(text)\"" : text }
 }
 
-/// How the operand of a rule is read.
+/// How to read the operand of a rule.
 struct RuleParameter<Value: Sendable>: Sendable {
   let form: OperandForm
-  /// Nil when the texts are no such value.
+  /// Returns nil if the texts are not such a value.
   let value: @Sendable ([String]) -> Value?
 
   static func one(
@@ -71,7 +71,7 @@ struct RuleParameter<Value: Sendable>: Sendable {
 }
 
 extension RuleParameter {
-  /// At least one, none given twice.
+  /// A list of at least one value.
   static func list<Element: Sendable & Hashable>(
     _ name: String, _ examples: [String], pattern: String, isNumber: Bool = false,
     _ read: @escaping @Sendable (String) -> Element?
@@ -126,12 +126,12 @@ extension RuleParameter<[Int]> {
 }
 
 extension RuleParameter<[String]> {
-  /// Names in FFmpeg's spelling, or another closed set of words.
+  /// Names in FFmpeg's spelling, or from another closed set of words.
   static func names(_ name: String, _ examples: [String]) -> RuleParameter {
     .list(name, examples, pattern: "^[A-Za-z0-9_:.-]{1,40}$") { Quantity.name($0) }
   }
 
-  /// Codecs and pixel formats, which FFmpeg writes in lower case; what people call a codec otherwise is the same one.
+  /// Codecs and pixel formats, which FFmpeg writes in lower case. A codec's other common names are accepted as well.
   static func formats(_ name: String, _ examples: [String]) -> RuleParameter {
     .list(name, examples, pattern: "^[A-Za-z0-9_:.-]{1,40}$") { text in
       Quantity.name(text).map { $0.lowercased() }.map { otherNames[$0] ?? $0 }
@@ -153,7 +153,7 @@ extension RuleParameter<[AspectRatio]> {
   ) { AspectRatio($0) }
 }
 
-/// Which side of a picture is the longer one, as it is shown.
+/// Which side of a picture is longer, as displayed.
 enum Orientation: String, CaseIterable {
   case portrait, landscape, square
 
@@ -169,7 +169,7 @@ extension RuleParameter<[Orientation]> {
   ) { Orientation(rawValue: $0) }
 }
 
-/// Pixels, as shown.
+/// A size in pixels, as displayed.
 struct PictureSize: Hashable, Sendable, CustomStringConvertible {
   let width: Int
   let height: Int
@@ -179,7 +179,7 @@ struct PictureSize: Hashable, Sendable, CustomStringConvertible {
     self.height = height
   }
 
-  /// `1080x1920`.
+  /// Parses `1080x1920`.
   init?(_ text: String) {
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "x" || $0 == "×" }
     guard parts.count == 2, let width = Quantity.count(String(parts[0])),
@@ -191,13 +191,13 @@ struct PictureSize: Hashable, Sendable, CustomStringConvertible {
   var description: String { "\(width)x\(height)" }
 }
 
-/// The shape of a picture, width to height.
+/// The shape of a picture: width to height.
 struct AspectRatio: Hashable, Sendable, CustomStringConvertible {
-  /// As written.
+  /// The text as it was written.
   let text: String
   let value: Double
 
-  /// `9:16`, `1.91:1`.
+  /// Parses `9:16`, `1.91:1`.
   init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let width = Quantity.number(String(parts[0])),

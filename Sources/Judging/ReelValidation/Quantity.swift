@@ -1,18 +1,18 @@
 import ReelCore
 
-/// Numbers with units, as people write them. Every reader gives nil for what it does not know.
+/// Parses numbers with units, as people write them. All functions return nil for what they can't parse.
 package enum Quantity {
   static let durationPattern =
     #"^([0-9]+(\.[0-9]+)? ?(ms|s|m|min|h)? ?)+$|^([0-9]{1,4}:)?[0-9]{1,4}:[0-9]{2}(\.[0-9]+)?$"#
 
-  /// `60s`, `2m`, `1h30m`, `500ms`, `90`, `1:30`, `1:02:03.5`: seconds, at least 0 and below 10^9.
+  /// Parses `60s`, `2m`, `1h30m`, `500ms`, `90`, `1:30`, `1:02:03.5`: seconds, at least 0 and below 10^9.
   static func seconds(_ text: String) -> Double? {
     let seconds = text.contains(":") ? clock(text) : summed(text)
     guard let seconds, seconds < 1e9 else { return nil }
     return seconds
   }
 
-  /// `100MB` (10^8), `1.5GiB`, `4000`: bytes, below 2^62.
+  /// Parses `100MB` (10^8), `1.5GiB`, `4000`: bytes, below 2^62.
   package static func bytes(_ text: String) -> Int64? {
     guard let (number, unit) = split(text) else { return nil }
     let stem = unit.hasSuffix("B") ? unit.dropLast() : unit[...]
@@ -23,7 +23,7 @@ package enum Quantity {
     return scales[stem].flatMap { whole(number * $0) }
   }
 
-  /// `8Mbps`, `800kb/s`, `5000000`: bits in a second, below 2^62.
+  /// Parses `8Mbps`, `800kb/s`, `5000000`: bits per second, below 2^62.
   static func bitRate(_ text: String) -> Int64? {
     guard let (number, unit) = split(text) else { return nil }
     var stem = unit
@@ -35,7 +35,7 @@ package enum Quantity {
     return scales[stem].flatMap { whole(number * $0) }
   }
 
-  /// `30`, `29.97`, `30000/1001`: above 0.
+  /// Parses `30`, `29.97`, `30000/1001`: above 0.
   static func rate(_ text: String) -> Double? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { number(String($0)) }
     switch parts.count {
@@ -47,19 +47,19 @@ package enum Quantity {
     }
   }
 
-  /// A whole number, at least 0 and below 10^9.
+  /// Parses an integer, at least 0 and below 10^9.
   static func count(_ text: String) -> Int? {
     guard isDigits(text), let number = Int(text), number < 1_000_000_000 else { return nil }
     return number
   }
 
-  /// A word of letters, digits and `_:.-`, up to 40.
+  /// Parses a word of letters, digits and `_:.-`, at most 40 characters.
   static func name(_ text: String) -> String? {
     let allowed = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_:.-".utf8.contains($0) }
     return allowed && (1...40).contains(text.utf8.count) ? text : nil
   }
 
-  /// `1 %`, `0.1s`, `0.05`.
+  /// Parses `1 %`, `0.1s`, `0.05`.
   static func tolerance(_ text: String) -> Tolerance? {
     if text.hasSuffix("%") {
       return number(String(text.dropLast().trimming { $0 == " " })).map { .relative($0 / 100) }
@@ -68,9 +68,9 @@ package enum Quantity {
     return seconds(text).map { .absolute($0) }
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
-  /// A decimal without sign or exponent.
+  /// Parses a decimal number without sign or exponent.
   static func number(_ text: String) -> Double? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard (1...2).contains(parts.count), parts.allSatisfy({ isDigits(String($0)) }), text.utf8.count <= 24

@@ -1,19 +1,19 @@
 import ReelCore
 
-/// One thing that can be wrong with a file. A value: the rules of ``RuleRegistry`` are all there are.
+/// A check for one thing that can be wrong with a file. A plain value; ``RuleRegistry`` holds all rules.
 package struct Rule: Sendable {
   /// Judges a file. Pure.
   package typealias Evaluation = @Sendable (FixtureFacts) -> RuleOutcome
 
-  /// Stable, such as `duration.max`: policies, locks and reports name it so.
+  /// A stable name, such as `duration.max`, which policies, locks and reports use.
   package let id: String
-  /// What it asks of a file, in a few words.
+  /// What it requires of a file, in a few words.
   package let title: String
-  /// Why, and how to fix a file that breaks it; a few sentences.
+  /// Why it exists, and how to fix a file that breaks it; a few sentences.
   package let explanation: String
-  /// What it is set to; nil when it is only switched on and off.
+  /// The form of its setting; nil if it can only be switched on and off.
   package let operand: OperandForm?
-  /// The judge for the operand that a policy gives; nil when that is none.
+  /// Returns the evaluation for the operand that a policy gives; nil if the operand is not valid.
   let bind: @Sendable (Operand) -> Evaluation?
 
   init(_ id: String, _ title: String, _ explanation: String, judge: @escaping Evaluation) {
@@ -40,7 +40,7 @@ package struct Rule: Sendable {
 }
 
 extension Rule {
-  /// A rule about the facts of a file that could be read; to others it does not apply.
+  /// A rule about the facts of a file that could be read; it does not apply to other files.
   static func media(
     _ id: String, _ title: String, _ explanation: String,
     judge: @escaping @Sendable (MediaInfo) -> RuleOutcome
@@ -57,7 +57,7 @@ extension Rule {
     }
   }
 
-  /// A rule about the video stream; a file without one breaks `video.none` alone.
+  /// A rule about the video stream; it does not apply to a file without one, which breaks `video.none` instead.
   static func video(
     _ id: String, _ title: String, _ explanation: String,
     judge: @escaping @Sendable (VideoFacts) -> RuleOutcome
@@ -76,31 +76,31 @@ extension Rule {
 }
 
 extension MediaInfo {
-  /// Whether it is of the family of MP4, where the index has a place of its own.
+  /// Whether it belongs to the MP4 family, in which the index has a place of its own.
   var isISO: Bool { container.isISO }
 
   /// Whether it is Matroska or its subset WebM.
   var isMatroska: Bool { container.isMatroska }
 }
 
-/// What a rule says of one file.
+/// The result of applying a rule to one file.
 package enum RuleOutcome: Hashable, Sendable {
   case passed
-  /// The rule is about something that this file has not.
+  /// The rule is about something that this file does not have.
   case notApplicable
   case broken(Violation)
-  /// What it would take to judge is not known; the sentence says what.
+  /// What the judgment needs is not known; the sentence says what is missing.
   case unverified(String)
 }
 
 /// How a file breaks a rule.
 package struct Violation: Hashable, Sendable {
-  /// What the rule wants, such as `at most 60 s`.
+  /// What the rule requires, such as `at most 60 s`.
   package let expected: String
   package let found: String
-  /// What is wrong, about "it"; one sentence for people.
+  /// What is wrong, with "it" for the file; one sentence for people.
   package let sentence: String
-  /// Nil where no command helps.
+  /// Nil if no command helps.
   package let fix: Fix?
 }
 
@@ -109,14 +109,15 @@ extension RuleOutcome {
     .broken(Violation(expected: expected, found: found, sentence: sentence, fix: fix))
   }
 
-  /// Which side of a limit is the right one.
+  /// The kind of limit.
   enum Bound: String {
     case least = "at least"
     case most = "at most"
   }
 
-  /// Broken by a number on the wrong side of its limit.
-  /// - Parameter texts: the coarsest first: the first in which the two differ is told.
+  /// The rule is broken by a number beyond its limit.
+  /// - Parameter texts: ways to write the number, the coarsest first. The first in which the number and the limit
+  ///   differ is used.
   static func beyond<Number>(
     _ what: String, _ number: Number, _ bound: Bound, _ limit: Number, _ texts: ((Number) -> String)...,
     fix: Fix? = nil
@@ -126,7 +127,7 @@ extension RuleOutcome {
     return .broken("\(what): \(found)", expected: "\(bound.rawValue) \(wanted)", found: found, fix: fix)
   }
 
-  /// Judges a fact that may be unknown.
+  /// Judges a fact; unverified if the fact is unknown.
   static func judging<Value>(
     _ value: Value?, unknown name: String, _ judge: (Value) -> RuleOutcome
   ) -> RuleOutcome {
@@ -135,10 +136,10 @@ extension RuleOutcome {
   }
 }
 
-/// Every rule there is, in the order in which they are told.
+/// All rules, in the order in which they are reported.
 package enum RuleRegistry {
-  /// By group: the file, its container, its index, its length, its picture, its sound, its weight, what it gives
-  /// away, its neighbours.
+  /// By group: the file, its container, its index, its duration, its video stream, the size of its picture, its frame
+  /// rate, its pixels, its sound, its weight, what it discloses, and the files beside it.
   package static let rules: [Rule] =
     FileRules.all + ContainerRules.all + IndexRules.all + DurationRules.all + VideoRules.all + SizeRules.all
     + RateRules.all + PixelRules.all + AudioRules.all + WeightRules.all + PrivacyRules.all
@@ -148,7 +149,7 @@ package enum RuleRegistry {
 
   package static func rule(_ id: String) -> Rule? { byID[id] }
 
-  /// The id nearest to `id`, which is none, if one is near enough to be meant.
+  /// The rule ID most similar to `id`, which does not exist, if one is similar enough to be meant.
   package static func nearest(to id: String) -> String? {
     NearestWord.nearest(to: id, among: rules.map(\.id))
   }
@@ -156,13 +157,13 @@ package enum RuleRegistry {
 
 /// How much a broken rule matters.
 package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
-  /// It is not looked at.
+  /// The rule is not evaluated.
   case off
-  /// It is told, and the file passes.
+  /// The finding is reported, but the file passes.
   case warn
   case error
 
-  /// `off` before `warn` before `error`.
+  /// Orders `off` before `warn` before `error`.
   package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
 
   private var rank: Int {
@@ -174,26 +175,26 @@ package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// One rule that a file breaks, or that could not be judged.
+/// A rule that a file breaks, or that could not be judged.
 package struct Finding: Hashable, Sendable {
   package enum State: String, Codable, Sendable, CaseIterable {
     case broken
     case unverified
-    /// Broken as it was when the file was locked: told, and no failure.
+    /// Broken as it was when the file was locked: reported, but not a failure.
     case locked
   }
   package var rule: String
   /// Never `off`.
   package var severity: Severity
   package var state: State
-  /// Nil when it could not be judged.
+  /// Nil if the rule could not be judged.
   package var expected: String?
-  /// Nil when it could not be judged.
+  /// Nil if the rule could not be judged.
   package var found: String?
   package var sentence: String
-  /// A shell command that makes the file keep this rule and every other that it breaks. Nil where there is none.
+  /// A shell command that makes the file keep this rule and all others that it breaks; nil if there is none.
   package var fix: String?
-  /// Whether a command could make the file keep this rule, if it were the only one that it breaks.
+  /// Whether a command could make the file keep this rule if it broke no other.
   package var hasRemedy: Bool
 
   package init(

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// A rule as a policy sets it: on, with its operand understood.
+/// A rule as a policy sets it: switched on, with its operand parsed.
 package struct ActiveRule: Sendable {
   package let rule: Rule
   /// `warn` or `error`.
@@ -8,10 +8,10 @@ package struct ActiveRule: Sendable {
   let judge: Rule.Evaluation
 }
 
-/// What a policy says of files. Pure.
+/// Judges files by the rules of a policy. Pure.
 package enum RuleEvaluator {
-  /// Every rule of `rules` that the file breaks or that could not be judged, in their order.
-  /// - Parameter claim: whether nothing has this name, and nothing else gets it: for what a command would write.
+  /// Returns a finding for each of `rules` that the file breaks or that could not be judged, in the order of `rules`.
+  /// - Parameter claim: whether a new file may have this name: no file has it, and no other command gets it.
   package static func findings(
     _ facts: FixtureFacts, by rules: [ActiveRule], claim: (SourcePath) -> Bool = { _ in true }
   ) -> [Finding] {
@@ -22,7 +22,7 @@ package enum RuleEvaluator {
     let broken = judged.compactMap { rule, outcome in
       if case .broken(let violation) = outcome { (rule, remedy(violation)) } else { nil }
     }
-    // What a command leaves broken is no fix.
+    // A command that leaves a rule broken is no fix.
     let isHopeless = broken.contains { $0.0.severity == .error && $0.1 == nil }
     let served = isHopeless || facts.isRemote ? nil : served(broken, facts, by: rules, claim: claim)
     return judged.compactMap { rule, outcome in
@@ -40,8 +40,8 @@ package enum RuleEvaluator {
     }
   }
 
-  /// A command, and the rules that the file keeps by it: all, or those of severity `error` where no command does all. A
-  /// warning neither takes the place of an error's command nor stands in its way.
+  /// Returns a command, and the rules that the file keeps after it: all broken ones, or those of severity `error` if no
+  /// command serves all. A warning neither replaces an error's command nor stands in its way.
   private static func served(
     _ broken: [(ActiveRule, Fix?)], _ facts: FixtureFacts, by rules: [ActiveRule],
     claim: (SourcePath) -> Bool
@@ -60,21 +60,21 @@ package enum RuleEvaluator {
 }
 
 extension Finding {
-  /// The sentence, with what the policy sets the rule to: whoever sent the file has no policy to look that up in.
+  /// The sentence, together with the policy's setting: the sender of the file has no policy in which to look that up.
   fileprivate var refusal: String {
     guard let expected, RuleRegistry.rule(rule)?.operand != nil else { return sentence }
     return expected.hasPrefix("at ") ? "\(sentence), \(expected)" : "\(sentence); allowed: \(expected)"
   }
 }
 
-/// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out
-/// (docs/validate.md).
+/// A policy as the gatekeeper of `reel publish` and `reel ingest`: a file that breaks a rule of severity `error` is
+/// refused (docs/validate.md).
 public struct PolicyIntake: IntakePolicy {
   private let policy: Policy
 
-  /// A policy as `reel --policy` takes it: a preset (`feed-vertical`), or a YAML file, whose name has a slash or a dot. Blocks
-  /// while files are read.
-  /// - Throws: ``PolicyError`` that says everything that is wrong with it.
+  /// Creates a policy from a name as `reel --policy` takes it: a preset (`feed-vertical`), or a YAML file, whose name
+  /// has a slash or a dot. Blocks while files are read.
+  /// - Throws: ``PolicyError``, with everything that is wrong with the policy.
   public init(named name: String) throws(PolicyError) {
     policy = try PolicyLibrary.local.policy(name)
   }
@@ -88,7 +88,8 @@ public struct PolicyIntake: IntakePolicy {
     violations(in: media, of: SourcePath(""))
   }
 
-  /// What is unverified does not keep a file out: nobody could say what it should do about it.
+  /// Judges the facts and the path. A rule that could not be judged does not refuse a file, as its sender could not do
+  /// anything about it.
   public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
     let report = ProbeReport(
       media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
@@ -98,7 +99,7 @@ public struct PolicyIntake: IntakePolicy {
       .map { PolicyViolation(rule: $0.rule, message: $0.refusal) }
   }
 
-  /// By `bytes.max`.
+  /// Judges the size by `bytes.max`.
   public func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
     let rules = policy.rules(for: path).filter { $0.rule.id == WeightRules.bytes.id && $0.severity == .error }
     let unread = FixtureReading.unreadable(ProbeError(.unreadable, "it was not read"))

@@ -1,15 +1,15 @@
 import ReelCore
 
-/// One file and what was found.
+/// A file and its findings.
 package struct ValidatedFile: Hashable, Sendable {
   package let path: SourcePath
-  /// As the repository that it lies in names it, from its top; outside of one, ``path``.
+  /// The path by which the repository that contains it names it, from its root; outside a repository, ``path``.
   package var place: SourcePath
-  /// In the order of the book, those of the lock last.
+  /// In the order of ``RuleRegistry``, followed by those of the lock.
   package let findings: [Finding]
-  /// Why Reel could not judge it; nil when it could.
+  /// Why Reel could not judge it; nil if it could.
   package let unjudged: ProbeError?
-  /// What the reader found odd, whether or not a rule is about it.
+  /// The oddities that the reader found, whether or not a rule is about them.
   package let warnings: [MediaWarning]
 
   package init(
@@ -22,10 +22,10 @@ package struct ValidatedFile: Hashable, Sendable {
     self.warnings = warnings
   }
 
-  /// The command that makes it pass; nil where there is none.
+  /// The command that makes it pass; nil if there is none.
   package var fix: String? { findings.lazy.compactMap { $0.state == .broken ? $0.fix : nil }.first }
 
-  /// What stands in the way of such a command; nil where nothing is broken.
+  /// The finding that prevents such a command; nil if nothing is broken.
   package var obstacle: Finding? {
     let broken = findings.filter { $0.state == .broken }
     return broken.first { $0.severity == .error && !$0.hasRemedy } ?? broken.first { $0.severity == .error }
@@ -34,7 +34,7 @@ package struct ValidatedFile: Hashable, Sendable {
 
   package enum Standing: String, Codable, Sendable, CaseIterable {
     case passed
-    /// It breaks a rule of severity `error`, or a rule could not be judged under `--strict`.
+    /// It breaks a rule of severity `error`, or a rule could not be judged in strict mode (`--strict`).
     case failed
     case unjudged
   }
@@ -60,14 +60,14 @@ package struct ValidationReport: Hashable, Sendable {
   package let files: [ValidatedFile]
   package let policy: String
   package let policyVersion: String?
-  /// The lock that the files were compared with, as it was named; nil without one.
+  /// The lock with which the files were compared, as it was named; nil without one.
   package let lock: String?
   /// Whether a rule that could not be judged counts as broken.
   package let strict: Bool
   package let allowsEmpty: Bool
-  /// Nil when no file needed the reader.
+  /// Nil if no file needed the reader.
   package let reader: ReaderVersion?
-  /// The command that locks what was found as it is; nil without a lock.
+  /// The command that locks everything as it was found; nil without a lock.
   package let acceptance: String?
 
   package init(
@@ -90,11 +90,11 @@ package struct ValidationReport: Hashable, Sendable {
     case passed
     /// A rule or the lock is broken, or there was no file.
     case failed
-    /// None is broken, and Reel could not judge some file.
+    /// Nothing is broken, but some file could not be judged.
     case unjudged
   }
 
-  /// A broken rule outweighs a file that could not be judged.
+  /// A broken rule takes precedence over a file that could not be judged.
   package var outcome: Outcome {
     if files.isEmpty { return allowsEmpty ? .passed : .failed }
     let standings = Set(files.map { $0.standing(strict: strict) })
@@ -104,7 +104,7 @@ package struct ValidationReport: Hashable, Sendable {
 
   package var isEmptyFailure: Bool { files.isEmpty && !allowsEmpty }
 
-  /// Files, and findings, by how they came out.
+  /// The numbers of files and findings by result.
   package struct Totals: Hashable, Sendable, Codable {
     package var files = 0
     package var passed = 0
@@ -116,11 +116,11 @@ package struct ValidationReport: Hashable, Sendable {
     package var warnings = 0
     /// Findings of rules that could not be judged.
     package var unverified = 0
-    /// Rules broken as they were when the file was locked.
+    /// Findings of rules that were already broken when the file was locked.
     package var locked = 0
   }
 
-  /// Counted anew each time.
+  /// Computed anew on each access.
   package var totals: Totals {
     files.reduce(into: Totals()) { totals, file in
       totals.files += 1

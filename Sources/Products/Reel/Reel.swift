@@ -1,6 +1,6 @@
-// All that an app needs, by `import Reel` (docs/library.md).
+// Everything that an app needs, through `import Reel` (docs/library.md).
 
-// Requests, for an `HTTPTransport` of one's own.
+// Request and response types, for an app's own `HTTPTransport`.
 @_exported import HTTPTypes
 @_exported import ReelCore
 @_exported import ReelIngest

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
+/// A SplitMix64 generator: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
 final class RandomState: Sendable {
   private let state: Mutex<UInt64>
 

@@ -1,4 +1,4 @@
-// Everything for testing code that uses Reel: the contract tests of uploaders and recorders, posts made up for previews,
-// and doubles for what a run works with. `MemoryUploader` and `MemoryCatalog` are in `Reel` itself.
+// Everything for testing code that uses Reel: the contract tests of uploaders and recorders, sample posts for previews,
+// and test doubles for a run's services. `MemoryUploader` and `MemoryCatalog` are in `Reel` itself.
 
 @_exported import ReelStorageTesting

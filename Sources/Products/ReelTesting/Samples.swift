@@ -2,11 +2,11 @@ import FoundationEssentials
 import ReelCore
 
 extension Post {
-  /// A post for a preview or a test: the same for the same arguments, another one for each number. What is not an argument
-  /// can be set afterwards.
+  /// Returns a post for a preview or a test: the same for the same arguments, a different one for each number. Anything
+  /// that is not an argument can be set afterwards.
   /// - Parameters:
-  ///   - number: its place in the feed, from 1; each is published a minute after the one before.
-  ///   - size: bytes.
+  ///   - number: its place in the feed, from 1; each post is published a minute after the previous one.
+  ///   - size: the size of the video in bytes.
   public static func sample(
     _ number: Int = 1, caption: String? = "First light", authorID: String? = "ada",
     authorName: String? = "Ada", music: String? = nil, width: Int = 1080, height: Int = 1920,
@@ -31,7 +31,7 @@ extension Post {
 }
 
 extension MediaInfo {
-  /// The facts of a video that the default policy lets in.
+  /// Returns the facts of a video that the default policy accepts.
   public static func sample(
     container: MediaContainer = .mp4, width: Int = 1080, height: Int = 1920, duration: Double? = 12.5,
     size: Int64 = 1_000_000
@@ -49,17 +49,17 @@ extension MediaInfo {
 }
 
 extension ProbeProvenance {
-  /// As if nobody had read the file.
+  /// A provenance for facts that were not read from a file.
   public static let sample = ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")
 }
 
-/// Draws the same names, ids and numbers again from the same seed. Nobody is kept from guessing them: for tests only.
+/// Yields the same names, IDs and numbers again for the same seed. They are predictable, so use it only in tests.
 public struct RepeatableRandomness: Randomness {
   private let state: RandomState
 
-  /// A source that begins at `seed`.
+  /// Creates a source that begins at `seed`.
   public init(seed: UInt64) { state = RandomState(seed: seed) }
 
-  /// Nearly uniform below `bound`, which must be above 0.
+  /// Returns a nearly uniform number below `bound`, which must be above 0.
   public func number(below bound: UInt64) -> UInt64 { state.next() % bound }
 }

@@ -1,26 +1,26 @@
 import ReelCore
 
-/// A catalog in front of another one, where a closure may fail before each call.
+/// A catalog that wraps another one, with a closure that may fail before each call.
 public struct ScriptedCatalog: PostCatalog {
-  /// What is about to be done.
+  /// What the call is about to do.
   public enum Call: Hashable, Sendable {
-    /// An intent is claimed.
+    /// To claim an intent.
     case claim
-    /// Posts of these intents are written.
+    /// To write the posts of these intents.
     case complete([Intent])
-    /// An intent is given up.
+    /// To give up an intent.
     case release
-    /// Posts are read.
+    /// To read posts.
     case posts
-    /// What is known of files is read, or the catalog's state.
+    /// To read what is known of files, or the catalog's state.
     case recall
   }
   private let base: any PostCatalog
   private let onCall: @Sendable (Call) throws(CatalogError) -> Void
 
   /// - Parameters:
-  ///   - base: does what is asked, such as a `MemoryCatalog`.
-  ///   - onCall: called before each call is handed on; may fail.
+  ///   - base: does the work, such as a `MemoryCatalog`.
+  ///   - onCall: called before each call is forwarded; may fail.
   public init(
     base: any PostCatalog, onCall: @escaping @Sendable (Call) throws(CatalogError) -> Void
   ) {
@@ -31,13 +31,13 @@ public struct ScriptedCatalog: PostCatalog {
 // Each method calls the closure, then the other catalog.
 
 extension ScriptedCatalog {
-  /// ``Call/claim``.
+  /// Calls the closure with ``Call/claim``, then the other catalog.
   public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
     try onCall(.claim)
     return try await base.claim(request)
   }
 
-  /// ``Call/claim``.
+  /// Calls the closure with ``Call/claim``, then the other catalog.
   public func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
@@ -45,7 +45,7 @@ extension ScriptedCatalog {
     return try base.claim(requests, noting: notes)
   }
 
-  /// ``Call/complete(_:)``, unless there are only notes.
+  /// Calls the closure with ``Call/complete(_:)`` unless there are only notes, then the other catalog.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {
@@ -53,25 +53,25 @@ extension ScriptedCatalog {
     return try base.complete(completions, noting: notes)
   }
 
-  /// ``Call/release``.
+  /// Calls the closure with ``Call/release``, then the other catalog.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try onCall(.release)
     try await base.release(intent, because: reason)
   }
 
-  /// ``Call/release``.
+  /// Calls the closure with ``Call/release``, then the other catalog.
   public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
     try onCall(.release)
     return try await base.giveUp(intent)
   }
 
-  /// ``Call/posts``.
+  /// Calls the closure with ``Call/posts``, then the other catalog.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
     try onCall(.posts)
     return try await base.post(id)
   }
 
-  /// ``Call/posts``.
+  /// Calls the closure with ``Call/posts``, then the other catalog.
   public func newestPosts(
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
@@ -79,37 +79,37 @@ extension ScriptedCatalog {
     return try await base.newestPosts(matching: filter, before: cursor, limit: limit)
   }
 
-  /// ``Call/posts``.
+  /// Calls the closure with ``Call/posts``, then the other catalog.
   public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
     try onCall(.posts)
     return try await base.posts(of: digest)
   }
 
-  /// ``Call/posts``.
+  /// Calls the closure with ``Call/posts``, then the other catalog.
   public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     try onCall(.posts)
     return try await base.posts(from: pageNumber, count: count)
   }
 
-  /// ``Call/posts``.
+  /// Calls the closure with ``Call/posts``, then the other catalog.
   public func feedRevision() async throws(CatalogError) -> Int {
     try onCall(.posts)
     return try await base.feedRevision()
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     try onCall(.recall)
     return try base.contents(of: questions)
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?] {
     try onCall(.recall)
     return try base.recall(files, readingPosts: readingPosts)
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
@@ -117,25 +117,25 @@ extension ScriptedCatalog {
     return try base.probeOutcomes(of: digests, by: reader)
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func status() async throws(CatalogError) -> CatalogStatus {
     try onCall(.recall)
     return try await base.status()
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func cacheStatus() async throws(CatalogError) -> CacheStatus {
     try onCall(.recall)
     return try await base.cacheStatus()
   }
 
-  /// ``Call/recall``.
+  /// Calls the closure with ``Call/recall``, then the other catalog.
   public func clearCache() async throws(CatalogError) -> CacheStatus {
     try onCall(.recall)
     return try await base.clearCache()
   }
 
-  /// Never fails.
+  /// Forwards the notes; never fails.
   public func note(_ notes: [CatalogNote]) { base.note(notes) }
 
   /// Closes the other catalog.

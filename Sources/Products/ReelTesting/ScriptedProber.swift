@@ -1,14 +1,14 @@
 import ReelCore
 import Synchronization
 
-/// A prober that says of every file what a closure says, and reads none.
+/// A prober that returns what a closure returns for each file, and reads no file.
 public final class ScriptedProber: MediaProber {
   /// The facts of a file, or why there are none.
   public typealias Script = @Sendable (SourceFile) throws(ProbeError) -> MediaInfo
-  /// The same, by a closure that blocks until the flag is set.
+  /// As ``Script``, but the closure may block until the flag is set.
   public typealias CancellableScript =
     @Sendable (SourceFile, CancellationFlag) throws(ProbeError) -> MediaInfo
-  /// What the first bytes of a file tell: an error for what is no video.
+  /// Stands for a look at a file's first bytes: throws an error for what is not a video.
   public typealias Look = @Sendable (SourceFile) throws(ProbeError) -> Void
 
   private let script: CancellableScript
@@ -16,13 +16,13 @@ public final class ScriptedProber: MediaProber {
   private let installation: ProbeError?
   private let count = Mutex(0)
 
-  /// How many files it was asked for.
+  /// The number of files that were probed.
   public var calls: Int { count.withLock { $0 } }
 
   /// - Parameters:
-  ///   - installation: thrown when the reader is asked for its version; nil for one that works.
+  ///   - installation: thrown when the reader's version is requested; nil for a reader that works.
   ///   - script: by default every file is a video of its own size.
-  ///   - look: nil for a prober that tells nothing by a file's first bytes.
+  ///   - look: nil for a prober that does not look at a file's first bytes.
   public init(
     installation: ProbeError? = nil, _ script: @escaping Script = { .sample(size: $0.size) },
     look: Look? = nil
@@ -37,7 +37,7 @@ public final class ScriptedProber: MediaProber {
     (look, installation) = (nil, nil)
   }
 
-  /// What the script says.
+  /// Returns the script's facts.
   public func probe(
     _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
     cancellation: CancellationFlag
@@ -46,18 +46,18 @@ public final class ScriptedProber: MediaProber {
     return .done(ProbeReport(media: try script(file, cancellation), provenance: .sample))
   }
 
-  /// Another one than the real reader's.
+  /// Differs from the real reader's version.
   public func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     if let installation { throw installation }
     return ReaderVersion(reel: "test", ffmpeg: ProbeProvenance.sample.ffmpeg)
   }
 
-  /// Nil where it does not look.
+  /// Nil if there is no `look`.
   public var firstLookVersion: ReaderVersion? {
     look == nil ? nil : ReaderVersion(reel: "test", ffmpeg: "")
   }
 
-  /// Tells nothing but errors.
+  /// Throws the error of `look`, and never returns a container.
   public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
     try look?(file)
     return nil

@@ -1,15 +1,15 @@
 import ReelCore
 
-/// An uploader in front of another one, where a closure may wait or fail before each upload.
+/// An uploader that wraps another one, with a closure that may wait or fail before each upload.
 public struct ScriptedUploader: Uploader {
   private let base: any Uploader
   private let isLatencyBound: Bool
   private let onUpload: @Sendable (ObjectKey) async throws(UploadError) -> Void
 
   /// - Parameters:
-  ///   - base: keeps what is uploaded, such as a `MemoryUploader`.
-  ///   - isLatencyBound: says so of the store, whatever `base` says.
-  ///   - onUpload: called before each upload is handed on; may wait, or fail.
+  ///   - base: stores what is uploaded, such as a `MemoryUploader`.
+  ///   - isLatencyBound: whether the store is to count as latency-bound even if `base` does not say so.
+  ///   - onUpload: called before each upload is forwarded; may wait, or fail.
   public init(
     base: any Uploader, isLatencyBound: Bool = false,
     onUpload: @escaping @Sendable (ObjectKey) async throws(UploadError) -> Void
@@ -17,13 +17,13 @@ public struct ScriptedUploader: Uploader {
     (self.base, self.isLatencyBound, self.onUpload) = (base, isLatencyBound, onUpload)
   }
 
-  /// Those of the other uploader.
+  /// The other uploader's traits.
   public var traits: UploadTraits {
     var traits = base.traits
     traits.isLatencyBound = isLatencyBound || traits.isLatencyBound
     return traits
   }
-  /// That of the other uploader.
+  /// The other uploader's destination.
   public var destination: Destination { base.destination }
 
   /// Prepares the other uploader.
@@ -37,14 +37,14 @@ public struct ScriptedUploader: Uploader {
     return try await base.upload(source, to: key, reporting: reporting)
   }
 
-  /// As the other uploader.
+  /// Asks the other uploader.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  /// As the other uploader.
+  /// Removes through the other uploader.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await base.remove(key)
   }
-  /// As the other uploader.
+  /// Reads back through the other uploader.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await base.readBack(key)
   }

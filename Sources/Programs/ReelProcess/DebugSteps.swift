@@ -2,9 +2,9 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// In a debug build, the steps of a file are failpoints, too (`Failpoint`), by the names of `IntakeStep`. They only
-/// tell that something has been done, so an error that is armed there has no effect: the place within the next
-/// effect is where it fails.
+/// In a debug build, each step of a file is also a failpoint (`Failpoint`), named after its `IntakeStep`. The observer
+/// only hears of steps that are done, so an error armed at one has no effect: arm a place within the next effect
+/// instead.
 package enum DebugSteps {
   package static func observer() -> @Sendable (IntakeStep) -> Void {
     #if DEBUG
@@ -14,7 +14,7 @@ package enum DebugSteps {
     #endif
   }
 
-  /// A place of a command that is no step of a file.
+  /// Reaches the failpoint at a place of a command that is not a step of a file.
   package static func reach(_ place: String) {
     #if DEBUG
       try? ArmedFailpoint.ofThisProcess.reach(place)
@@ -24,7 +24,7 @@ package enum DebugSteps {
   /// In a debug build, `REEL_LEASE_SECONDS` shortens the lease of this process; nil otherwise.
   package static var lease: Duration? { seconds("REEL_LEASE_SECONDS") }
 
-  /// In a debug build, `REEL_PATIENCE_SECONDS` is how long a server that is away is waited for; nil otherwise.
+  /// In a debug build, `REEL_PATIENCE_SECONDS` is how long to wait for an unreachable server; nil otherwise.
   package static var patience: Duration? { seconds("REEL_PATIENCE_SECONDS") }
 
   private static func seconds(_ name: String) -> Duration? {

@@ -2,42 +2,43 @@ import CProcess
 import Glibc
 import ReelCore
 
-/// This process may not have what Reel needs.
+/// The error of a process that is denied something Reel needs.
 package struct ProcessProblem: ReelError {
   package let message: String
 
   fileprivate init(_ message: String) { self.message = message }
 }
 
-/// Descriptors 0, 1 and 2, which whoever starts this process may have closed.
+/// Descriptors 0, 1 and 2, which the parent process may have closed.
 package enum StandardDescriptors {
-  /// Fills the closed ones, so that no file of Reel's own gets such a number, and a message for stderr never ends up
-  /// in an object or in the catalog. To be called before anything else is opened.
+  /// Opens those that are closed, so that none of Reel's own files gets one of these numbers and no message for stderr
+  /// ends up in an object or in the catalog. Call it before anything else is opened.
   ///
-  /// What fills them can't be used: that they were closed is still told to whoever reads or writes.
+  /// The descriptors are opened for the wrong direction on purpose: reading or writing still fails, as it would on a
+  /// closed descriptor.
   package static func fill() {
     for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
-      // The lowest free number is this one: those below are open by now.
+      // open(2) returns the lowest free number, which is this one: those below are open by now.
       _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 }
 
-/// How many files this process may have open (`ulimit -n`).
+/// The number of files that this process may have open (`ulimit -n`).
 package enum DescriptorLimit {
-  /// With fewer, four files at once can't be taken in (43 were not enough); and the system's own libraries end the
-  /// process where one is missing.
+  /// With fewer, Reel can't ingest four files at once (43 were not enough), and the system's own libraries end the
+  /// process when they can't get a descriptor.
   private static let least: rlim_t = 64
 
-  /// What is asked for: 16 jobs with full batches of files, each of another folder, may hold 6,200. The usual
-  /// 1024 is there for programs that use select(2).
+  /// The limit to ask for: 16 jobs with full batches, each file from another folder, may hold 6,200 descriptors. The
+  /// usual 1024 exists for programs that use select(2).
   private static let wanted: rlim_t = 8192
 
-  /// How many files may be worked on at once: each takes up to six, its reader's among them, and forty are taken by what
-  /// there is once, such as the catalog.
+  /// The number of files that may be worked on at once. Each takes up to six descriptors, including its reader's, and
+  /// forty are taken once per process, for example by the catalog.
   package static var jobs: Int { max(4, (Descriptor.limit - 40) / 6) }
 
-  /// Raises the limit as far as it may be raised, up to what is wanted.
+  /// Raises the limit as far as the system allows, up to `wanted`.
   /// - Throws: ``ProcessProblem`` when it stays too low.
   package static func ensure() throws {
     var limit = rlimit()
@@ -55,13 +56,13 @@ package enum DescriptorLimit {
   }
 }
 
-/// How much address space this process may use (`ulimit -v`).
+/// The amount of address space that this process may use (`ulimit -v`).
 package enum AddressSpaceLimit {
-  /// With less, the programs and their libraries do not fit, and whatever asks for memory first ends the process.
+  /// With less, the programs and their libraries do not fit, and the first failing allocation ends the process.
   private static let least: Int64 = 256 << 20
 
-  /// Makes do with little where there is a limit.
-  /// - Throws: ``ProcessProblem`` when it is too little.
+  /// Where the limit is below 4 GiB, makes all threads share one heap and have small stacks.
+  /// - Throws: ``ProcessProblem`` when the limit is too low.
   package static func ensure() throws {
     let limit = reel_heap_keeps_to_limit()
     guard limit >= 0, limit < least else { return }
@@ -71,9 +72,10 @@ package enum AddressSpaceLimit {
   }
 }
 
-/// What is made may be kept from others by the umask, never from its owner.
+/// The owner's permissions on what this process creates. The umask may withhold them from others, never from the owner.
 package enum OwnerRights {
-  /// Under `umask 777` nobody could open the folders and files that are made, this process's next run neither.
+  /// Clears the owner's bits of the umask. Under `umask 777` nobody could open the folders and files that Reel creates,
+  /// not even its own next run.
   package static func keep() {
     let mask = umask(0o077)
     umask(mask & ~0o700)

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Whoever has started this process and wants to be told how it is: systemd, by sd_notify(3).
+/// The service manager that started this process and wants to know its state: systemd, by sd_notify(3).
 package struct ServiceManager: Sendable {
   private let socket: String?
   private let watchdog: Duration?
 
   private static let alive = "WATCHDOG=1"
-  /// What it looks at in the environment.
+  /// The environment variables that it reads.
   package static let variables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
   package init(environment: [String: String]) {
@@ -21,7 +21,7 @@ package struct ServiceManager: Sendable {
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   }
 
-  /// Says that it lives, twice as often as it is to; nil where nobody wants to know.
+  /// Starts reporting that the process is alive, twice per watchdog interval; nil if no service manager asked for it.
   package func beginWatchdog() -> Task<Void, Never>? {
     guard let watchdog, watchdog > .zero, socket != nil else { return nil }
     return Task {
@@ -32,7 +32,7 @@ package struct ServiceManager: Sendable {
     }
   }
 
-  /// One datagram. Whoever does not take it for a second is not waited for, and with a sign of life not at all.
+  /// Sends one datagram. While the receiver's queue is full, retries for one second; a sign of life is not retried.
   package func tell(_ words: String) {
     guard let socket else { return }
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -41,7 +41,7 @@ package struct ServiceManager: Sendable {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var path = Array(socket.utf8)
-    // A name that begins with @ is one without a file (unix(7)).
+    // A leading @ stands for an abstract socket, whose name begins with a null byte (unix(7)).
     if path.first == UInt8(ascii: "@") { path[0] = 0 }
     guard path.count <= MemoryLayout.size(ofValue: address.sun_path) else { return }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }

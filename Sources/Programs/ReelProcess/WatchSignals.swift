@@ -3,14 +3,14 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The signals of a process that runs for months: SIGINT and SIGTERM end it, SIGHUP lets it read its settings again.
+/// The signals of a process that runs for months: SIGINT and SIGTERM end it, SIGHUP makes it reread its settings.
 ///
-/// One in a process, as signals are the process's.
+/// Signals belong to the process, so only one of these may exist in it.
 package final class WatchSignals: Sendable {
   package enum Wish {
     case end, reload
   }
-  /// What was wished for, and who waits for that.
+  /// The pending wish, and what to call when one arrives.
   private final class Wishes: Sendable {
     private struct State {
       var wish: Wish?
@@ -22,7 +22,7 @@ package final class WatchSignals: Sendable {
 
     func note(_ wish: Wish) {
       let action = state.withLock { state in
-        // An end stays one.
+        // A wish to end is never overwritten.
         if state.wish != .end { state.wish = wish }
         return state.onWish
       }
@@ -36,7 +36,7 @@ package final class WatchSignals: Sendable {
       }
     }
 
-    /// - Parameter action: called at once where there is a wish already; nil for none.
+    /// - Parameter action: called at once if a wish is pending; nil to call nothing from now on.
     func whenWished(_ action: (@Sendable () -> Void)?) {
       let isWished = state.withLock { state in
         state.onWish = action
@@ -47,13 +47,13 @@ package final class WatchSignals: Sendable {
   }
   private let wishes = Wishes()
 
-  /// From now on no signal is lost.
+  /// Starts listening. From now on no signal is lost.
   package init() {
     let numbers = [SIGINT, SIGTERM]
     let descriptor = reel_signals_listen(numbers, Int32(numbers.count), RunSignals.exitCode)
     guard descriptor >= 0 else { return }
     reel_signals_only_tell(SIGHUP)
-    // A thread of its own, as long as the process: the shared ones may all be waiting for a disk.
+    // A thread of its own for the life of the process: the shared threads may all be waiting for a disk.
     DispatchQueue(label: "reel.signals").async { [wishes] in
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       while true {
@@ -64,12 +64,12 @@ package final class WatchSignals: Sendable {
     }
   }
 
-  /// What was wished for since the last call.
+  /// Returns the pending wish: a wish to reload only once, a wish to end each time.
   package func take() -> Wish? { wishes.take() }
 
-  /// Waits for `task`, which is cancelled when the process is to end.
-  /// - Parameter drain: called when the settings are to be read again: what is under way is finished first.
-  /// - Returns: its result, and whether it was cancelled.
+  /// Waits for `task`, and cancels it when a signal asks the process to end.
+  /// - Parameter drain: called when the settings are to be reread; work under way is finished first.
+  /// - Returns: the task's result, and whether a signal asked the process to end.
   package func ending<Value: Sendable>(
     _ task: Task<Value, Never>, drain: @escaping @Sendable () -> Void
   ) async -> (value: Value, wasInterrupted: Bool) {
@@ -81,7 +81,7 @@ package final class WatchSignals: Sendable {
     return (value, wishes.wish == .end)
   }
 
-  /// Waits for a signal.
+  /// Waits for a signal, at most for `patience`.
   package func wait(atMost patience: Duration) async {
     let pause = Task { _ = try? await Task.sleep(for: patience) }
     wishes.whenWished { pause.cancel() }

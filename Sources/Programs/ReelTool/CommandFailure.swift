@@ -19,8 +19,8 @@ struct CommandFailure: Error {
     self.init(isCancellation ? .interrupted : .couldNotRun, error.told)
   }
 
-  /// What an error means that nobody on the way has put into words: what a layer throws ends up here, in one place. Nil for
-  /// what is no failure of the command: wrong usage, an output that nobody reads any more.
+  /// The failure that stands for an error which nothing on the way has put into words: whatever a layer throws ends up
+  /// here. Nil for what is not a failure of the command: wrong usage, or output whose reader is gone.
   init?(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
@@ -39,13 +39,15 @@ struct CommandFailure: Error {
     }
   }
 
-  /// What is told of `error` within a sentence.
+  /// The words for `error` within a sentence.
   static func reason(_ error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 
   func tell() { OutputStream.complain(message) }
 
-  /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
-  /// - Parameter arguments: of this process. Where events have standard output to themselves, it goes where a report does.
+  /// Prints the answer of a command that was asked for JSON and has not printed any. Its problem has the name of the
+  /// exit code.
+  /// - Parameter arguments: of this process. If events occupy standard output, the answer goes to standard error, as a
+  ///   report does.
   func answer(_ arguments: [String]) {
     let flags = arguments.prefix { $0 != "--" }
     let events =
@@ -60,13 +62,13 @@ struct CommandFailure: Error {
       isTaken
       ? (OutputStream.standardError, TerminalTraits.standardError())
       : (OutputStream.standardOutput, TerminalTraits.standardOutput())
-    // Nobody may be reading; the exit code says it then.
+    // The reader may be gone; then the exit code alone tells.
     try? stream.write(AnswerDocument(NoKeys(), problems: [problem]).json(pretty: traits.isTerminal))
   }
 }
 
 extension AnswerProblem {
-  /// Why a command could not go on, in an answer that it has begun.
+  /// The problem to add to an answer already begun, when the command can't continue.
   static func couldNotGoOn(_ error: any Error) -> AnswerProblem {
     let failure = CommandFailure(error)
     if failure?.code == .interrupted || error is CancellationError || error is OutputClosed {
@@ -80,7 +82,8 @@ extension AnswerProblem {
   }
 }
 
-/// What `body` gives. Its error, which does not say what was to be done, ends the command in these words.
+/// Returns what `body` returns. An error that does not say what was attempted is replaced by a ``CommandFailure`` with
+/// the words of `told`.
 func orCommandFailure<Value, Failure: Error>(
   _ code: ReelExit = .couldNotRun, _ body: () throws(Failure) -> Value, told: (Failure) -> String
 ) throws -> Value {
@@ -91,7 +94,7 @@ func orCommandFailure<Value, Failure: Error>(
   }
 }
 
-/// - Parameter subject: what `body` reads: an error does not name it.
+/// - Parameter subject: what `body` reads; its error does not name it.
 func orCommandFailure<Value>(
   reading subject: String, _ body: () throws(SourceError) -> Value
 ) throws -> Value {
@@ -108,15 +111,16 @@ enum ReelExit: Int32, Sendable {
   /// Some files are not wanted, or can't be used anywhere; nothing else went wrong.
   case someRefused = 4
   case usage = 64
-  /// By a signal, or because the reader of the output went away.
+  /// Ended by a signal, or because the reader of the output went away.
   case interrupted = 130
 }
 
-/// How a command ends by what became of its files: the worst of them counts.
+/// The exit code of a command, found from what became of its files: the worst one wins.
 struct ExitTally: Sendable {
-  /// That one of these is not there, or a folder, is a mistake of who named it; what lies in a folder may go meanwhile.
+  /// The paths that the user named. If one of these is missing or a folder, the user made a mistake; a file found in a
+  /// folder may simply have vanished since.
   private let named: Set<SourcePath>
-  /// Whether the file that is written was named, too: that it can't have its name is a mistake then.
+  /// Whether the user also named the output file. If so, a name that can't be used is the user's mistake.
   private let namesOutput: Bool
   private(set) var exit = ReelExit.done
 

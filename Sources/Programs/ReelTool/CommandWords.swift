@@ -1,10 +1,10 @@
 import ArgumentParser
 import ReelCore
 
-/// The words at the beginning of a command line that choose a command. The parser takes one that is none for a value, and
-/// says nothing of it where help is asked for.
+/// The words at the beginning of a command line that choose a command. The argument parser takes an unknown one for a
+/// value, and does not report it where help is asked for.
 enum CommandWords {
-  /// - Throws: a usage error for a word that is not a command, with the one that may have been meant.
+  /// - Throws: a usage error for a word that is not a command; it suggests the command that may have been meant.
   static func check(_ arguments: some Collection<String>) throws {
     try checkFlags(arguments)
     let isHelp = arguments.first == "help"
@@ -15,7 +15,7 @@ enum CommandWords {
       }
       let commands = command.configuration.subcommands
       guard let next = commands.first(where: { $0._commandName == word }) else {
-        // What follows a command that has none is its own.
+        // The command has no subcommands, so the words that follow are its arguments.
         if commands.isEmpty, !isHelp { return }
         throw unknown(word, of: command, commands)
       }
@@ -23,7 +23,8 @@ enum CommandWords {
     }
   }
 
-  /// In `-dash.mp4` the parser finds the flag `-h`, and prints help. (`-o=x.jpg` has a value.)
+  /// Rejects a file name such as `-dash.mp4`, in which the parser finds the flag `-h`, and prints help. (`-o=x.jpg` is
+  /// allowed: an option with a value.)
   private static func checkFlags(_ arguments: some Collection<String>) throws {
     for argument in arguments.prefix(while: { $0 != "--" }) {
       guard argument.hasPrefix("-"), !argument.hasPrefix("--"), argument.contains("h"),
@@ -35,7 +36,7 @@ enum CommandWords {
     }
   }
 
-  /// What other tools call it.
+  /// The names that other tools give to these commands.
   private static let elsewhere = [
     "add": "ingest", "import": "ingest", "upload": "ingest", "scan": "ingest", "list": "feed", "ls": "feed",
     "search": "feed", "delete": "remove", "rm": "remove", "undo": "restore", "undelete": "restore",

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelTerminal
 
-/// The library names settings (`ErrorMessage.Setting`); the command line tells them as its flags.
+/// The library's messages name settings (`ErrorMessage.Setting`); here they become the flags of the command line.
 enum FlagNames {
   /// The message with `--jobs` where it names the setting `jobs`.
   static func put(into message: ErrorMessage) -> String {

@@ -1,7 +1,7 @@
-/// What the argument parser makes of a command's help.
+/// Changes to the help that the argument parser writes for a command.
 enum HelpText {
-  /// The parser puts the options that are the command's own behind those that many commands share. Here they stand first,
-  /// or behind what is most common.
+  /// Puts a command's own options first, or right after the most common ones. The parser puts them after those that
+  /// many commands share.
   static func ownFirst(_ help: String) -> String {
     var sections: [[Substring]] = [[]]
     for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -14,7 +14,7 @@ enum HelpText {
       first < own
     else { return help }
     var moved = sections.remove(at: own)
-    // Sections end with an empty line, but for the last.
+    // Every section but the last ends with an empty line.
     while moved.last == "" { moved.removeLast() }
     moved.append("")
     if own == sections.count, sections[own - 1].last == "" { sections[own - 1].removeLast() }

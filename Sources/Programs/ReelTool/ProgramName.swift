@@ -3,9 +3,10 @@ import Glibc
 import ReelCore
 import ReelTerminal
 
-/// How this program is called, for commands that are to be copied.
+/// The name of this program in commands for the user to copy.
 enum ProgramName {
-  /// `reel`; or the wrapper that has started it, such as a checkout's `scripts/reel`, which no shell finds by that name.
+  /// `reel`, or the path of the wrapper that started it, such as a checkout's `scripts/reel`, which is on no shell's
+  /// search path.
   static let shown: String = {
     guard let argument = reel_argument(0), strchr(argument, Int32(UInt8(ascii: "/"))) != nil,
       let called = resolved(argument), let program = resolved("/proc/self/exe"), called != program
@@ -22,7 +23,7 @@ enum ProgramName {
 }
 
 extension CommandHint {
-  /// Where the catalog is, as this process was told.
+  /// Where the catalog is, according to this process's arguments.
   static let ofThisProcess: CommandHint = {
     let arguments = Array(RawArguments.ofThisProcess().prefix { $0 != "--" })
     func value(_ flag: String) -> String? {

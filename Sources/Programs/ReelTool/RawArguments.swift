@@ -3,13 +3,13 @@ import CProcess
 import Glibc
 import ReelCore
 
-/// The command line as text that loses nothing. The argument parser takes strings, and Swift's replace what is not
-/// UTF-8, so that a path would become another path. Here each such byte is a scalar of its own, U+10FF00 plus the byte,
-/// and so is each byte of an argument's own characters from that range.
+/// The command line as strings that lose no bytes. The argument parser takes strings, and Swift's strings replace bytes
+/// that are not UTF-8, so that a path would become another path. Here each such byte becomes a scalar, U+10FF00 plus
+/// the byte, and so does each byte of a character of the argument that is itself in that range.
 enum RawArguments {
   private static let standIns: ClosedRange<Unicode.Scalar> = "\u{10FF80}"..."\u{10FFFF}"
 
-  /// The arguments of this process, without its name, for the parser: `CommandLine` has none without `/proc`.
+  /// The arguments of this process for the parser, without the program's name. `CommandLine` has none without `/proc`.
   static func ofThisProcess() -> [String] {
     (1..<max(1, reel_arguments_count())).compactMap { index in
       reel_argument(index).map { argument in
@@ -18,7 +18,7 @@ enum RawArguments {
     }
   }
 
-  /// An argument of these bytes, for the parser.
+  /// The string that stands for an argument of these bytes, for the parser.
   static func text(of bytes: [UInt8]) -> String {
     var text = String.UnicodeScalarView()
     var rest = bytes[...]
@@ -34,7 +34,7 @@ enum RawArguments {
     return String(text)
   }
 
-  /// The bytes of an argument, or of a text that quotes arguments, from the parser.
+  /// The bytes of an argument, or of a text that quotes arguments, as the parser returned it.
   static func bytes(of text: String) -> [UInt8] {
     text.unicodeScalars.flatMap { scalar in
       standIns.contains(scalar) ? [UInt8(truncatingIfNeeded: scalar.value)] : Array(scalar.utf8)
@@ -53,8 +53,8 @@ enum RawArguments {
     }
   }
 
-  /// The parser's time grows with the square of the number of values: two seconds for 10,000 files. So most of a long
-  /// row of files are given to it as one value, for ``paths(_:)`` to take apart.
+  /// Joins most of a long row of files into one value, which ``paths(_:)`` splits again. The parser's time grows with
+  /// the square of the number of values: two seconds for 10,000 files.
   static func gatheringFiles(_ arguments: [String]) -> [String] {
     guard arguments.count > longRow, filesCommands.contains(arguments[0]) else { return arguments }
     var gathered: [String] = []
@@ -73,8 +73,8 @@ enum RawArguments {
     return gathered
   }
 
-  /// The parser knows no option that may have a value or none: `--posters` without `required` (or `none`) behind it is
-  /// `--posters=wanted`.
+  /// Completes `--posters` without a value. The parser has no options whose value is optional, so `--posters` that is
+  /// not followed by one of its values (`required`, `none`) becomes `--posters=wanted`.
   static func completingPosters(_ arguments: [String]) -> [String] {
     let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
     return arguments.indices.map { index in
@@ -84,15 +84,15 @@ enum RawArguments {
     }
   }
 
-  /// As the parser has to have them.
+  /// The arguments as the parser needs them.
   static func prepared(_ arguments: [String]) -> [String] {
     gatheringFiles(completingPosters(readingPriority(arguments)))
   }
 
-  /// A minus that the parser does not take for an option's.
+  /// A minus sign that the parser does not take for the beginning of an option.
   static let minus = "\u{2212}"
 
-  /// The parser takes `-1` for options; `reel queue priority -1` means a number.
+  /// Replaces the minus of a negative number in `reel queue priority -1`, which the parser would take for an option.
   static func readingPriority(_ arguments: [String]) -> [String] {
     guard arguments.starts(with: ["queue", "priority"]) else { return arguments }
     let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
@@ -103,7 +103,7 @@ enum RawArguments {
     }
   }
 
-  /// The last `--color` among them; nil where there is none, or none that can be.
+  /// The last `--color` among the arguments; nil where there is none, or its value is not valid.
   static func color(in arguments: [String]) -> ColorChoice? {
     let options = arguments.prefix { $0 != "--" }
     return options.indices.reversed().lazy.compactMap { index -> ColorChoice? in
@@ -117,12 +117,12 @@ enum RawArguments {
 
   private static let longRow = 32
   private static let filesCommands = ["probe", "ingest", "validate", "mend"]
-  /// No argument can hold it.
+  /// A character that no argument can contain.
   private static let separator: Character = "\0"
 
-  // MARK: What has to be text
+  // MARK: Values that must be text
 
-  /// For an option whose value is kept or used as text.
+  /// Reads the value of an option that is kept or used as text.
   /// - Throws: when it is not UTF-8.
   static func text(_ argument: String) throws -> String {
     guard let text = String(validating: bytes(of: argument), as: UTF8.self) else {
@@ -131,9 +131,9 @@ enum RawArguments {
     return text
   }
 
-  /// For an option that names a file, a folder or a destination of Reel's own, all of which are kept as text. (Files to
-  /// take in, and lists of them, may have any name.)
-  /// - Throws: when it is not UTF-8, or empty.
+  /// Reads the value of an option that names a file, a folder or a destination of Reel's own, all of which are kept as
+  /// text. (Files to ingest, and lists of them, may have any name.)
+  /// - Throws: when it is not UTF-8, is empty, or begins with a `~` that no shell has expanded.
   static func place(_ argument: String) throws -> String {
     guard !argument.isEmpty else {
       throw ValidationError("it is empty; give it a name, or leave the option out")

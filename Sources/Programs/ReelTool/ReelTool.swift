@@ -5,7 +5,7 @@ import ReelCore
 import ReelProcess
 import ReelTerminal
 
-/// The command line. Each subcommand parses here and works in its own file under `Commands`.
+/// The command line: the root of all commands, each of which has its own file under `Commands`.
 struct ReelTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel",
@@ -61,20 +61,21 @@ enum Main {
     reel_heap_gives_back()
     StandardDescriptors.fill()
     OwnerRights.keep()
-    // A reader that went away is told by the write, not by the end of this process.
+    // If a reader has gone away, the write fails (EPIPE) rather than a signal ending this process.
     signal(SIGPIPE, SIG_IGN)
-    // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
+    // The same holds for a limit on the size of files (`ulimit -f`): the write fails with EFBIG.
     signal(SIGXFSZ, SIG_IGN)
     let arguments = RawArguments.ofThisProcess()
     do {
-      // What other programs ask first, and often: a third of its time would be the parser's.
+      // Other programs ask for this first, and often; parsing would take a third of its time.
       if arguments == ["--version"] {
         return try OutputStream.standardOutput.write(ReelVersion.current + "\n")
       }
       try DescriptorLimit.ensure()
       try AddressSpaceLimit.ensure()
       try CommandWords.check(arguments)
-      // What can be shown is asked for anew with each frame; nothing else has begun that could read the environment.
+      // What the terminal can show is looked up in the environment for each frame. Nothing that could be reading the
+      // environment has started yet.
       if let color = RawArguments.color(in: arguments) { setenv("REEL_COLOR", color.rawValue, 1) }
       var command = try ReelTool.parseAsRoot(
         RawArguments.prepared(arguments))
@@ -89,7 +90,7 @@ enum Main {
     } catch is OutputClosed {
       exit(ReelExit.interrupted.rawValue)
     } catch let error where ReelTool.exitCode(for: error).isSuccess {
-      // Nobody has to listen.
+      // The reader may be gone.
       try? OutputStream.standardOutput.write(HelpText.ownFirst(ReelTool.fullMessage(for: error)) + "\n")
       exit(ReelExit.done.rawValue)
     } catch {
@@ -106,8 +107,8 @@ enum Main {
   }
 }
 
-/// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
-/// that begins with `-` is an option.
+/// A message of the argument parser. It quotes arguments, which may come from a stranger: when a shell expands `*`, a
+/// file name that begins with `-` becomes an option.
 struct UsageProblem {
   private let message: String
   private let arguments: [String]
@@ -118,10 +119,10 @@ struct UsageProblem {
     self.arguments = arguments
   }
 
-  /// The lines, each argument in one, whatever is in it.
+  /// The lines of the message. Each argument stays within one line, whatever it contains.
   private var lines: [String] {
     var text = Self.readable(message)
-    // Who speaks, as in every other error.
+    // Name the program, as every other error does.
     if text.hasPrefix("Error: ") {
       text.removeFirst("Error: ".count)
       let isParsers = Self.parsersBeginnings.contains { text.hasPrefix($0) }
@@ -134,24 +135,24 @@ struct UsageProblem {
     return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// With which the parser's own sentences begin, in capitals as no other error does.
+  /// The beginnings of the parser's own sentences, which start with a capital as no other error does.
   private static let parsersBeginnings = [
     "Unknown option", "Unexpected argument", "Missing value", "Missing expected", "Missing one",
     "Missing required",
     "The value '", "The option '", "Value to be set", "Invalid option",
   ]
 
-  /// What is not UTF-8 as `\xNN`.
+  /// The text, with bytes that are not UTF-8 written as `\xNN`.
   private static func readable(_ text: String) -> String {
     SourcePath(bytes: RawArguments.bytes(of: text)).text
   }
 
   func tell() {
-    // Nobody may be listening on stderr; the exit code says it then.
+    // stderr may have no reader; then the exit code alone tells.
     try? OutputStream.standardError.write(OutputStream.standardError.traits.complaint(lines))
   }
 
-  /// For who asked for JSON: its first line.
+  /// Prints the message's first line as the answer, if JSON was asked for.
   func answer() {
     let first = SanitizedText.line(lines.first ?? "")
     CommandFailure(.usage, String(first.trimmingPrefix("reel: "))).answer(arguments)

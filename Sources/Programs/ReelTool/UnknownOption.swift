@@ -2,10 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import ReelCore
 
-/// What begins as an option does and is none of its command's. The parser tells it only where nothing else is missing, and
-/// takes for near what has no letter in common.
+/// An argument that looks like an option but is none of its command's. The parser reports it only if nothing else is
+/// missing, and suggests names that have not one letter in common with it.
 enum UnknownOption {
-  /// The first of them, in words; nil where there is none.
+  /// The message about the first such argument; nil where there is none.
   static func told(in arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = ReelTool.self
     var rest = arguments[...]
@@ -21,14 +21,15 @@ enum UnknownOption {
     return "unknown option '\(unknown)'" + (nearest.map { ". Did you mean '--\($0)'?" } ?? "")
   }
 
-  /// `--long`, `--long=value`, `-s`: no number, and no row of letters.
+  /// Whether an argument is written like an option (`--long`, `--long=value`, `-s`); a number or a row of letters is
+  /// not.
   private static func isOption(_ argument: String) -> Bool {
     let letters = argument.drop { $0 == "-" }
     return argument.hasPrefix("-") && letters.first?.isLetter == true
       && (argument.hasPrefix("--") || letters.prefix { $0 != "=" }.count == 1)
   }
 
-  /// The names, and whether help shows them.
+  /// The command's option names, and whether help shows each.
   private static func options(of command: any ParsableCommand.Type) -> [String: Bool] {
     let dump = try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
     var options = ["--help": true, "-h": true, "--version": true]

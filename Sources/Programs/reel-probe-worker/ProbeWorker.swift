@@ -5,7 +5,7 @@ import ReelPicture
 import ReelProbe
 import ReelWire
 
-/// The program that reads strangers' files for `reel`, confined, with FFmpeg's libraries.
+/// The program that reads untrusted files for `reel` with FFmpeg's libraries, confined.
 @main
 enum ProbeWorker {
   static func main() {
@@ -84,7 +84,7 @@ extension FFmpegFileReader {
     let facts = frames.map {
       PictureReply.FrameFacts(width: $0.picture.width, height: $0.picture.height, time: $0.time)
     }
-    // A second copy; it is not to grow into a third one.
+    // This is already a second copy of the pixels. Reserve its whole size so that growing it never makes a third.
     var bytes: [UInt8] = []
     bytes.reserveCapacity(facts.reduce(0) { $0 + $1.byteCount })
     for frame in frames { bytes += frame.picture.bytes }
@@ -132,7 +132,7 @@ extension FFmpegFileReader {
 }
 
 extension ReadingLimits {
-  /// What a request allows.
+  /// The limits that a request sets.
   fileprivate init(_ request: ReadRequest) {
     self.init(bytes: request.byteBudget, seconds: Double(request.milliseconds) / 1000)
   }

@@ -91,32 +91,8 @@ private struct SocketAddress {
 
   private var family: Int32 { Int32(bytes.withUnsafeBytes { $0.loadUnaligned(as: sa_family_t.self) }) }
 
-  /// Whether the address is in a range of RFC 6890 and the like that is not public.
   var isPrivate: Bool {
-    if family == AF_INET, bytes.count >= 8 { return Self.isPrivate(Array(bytes[4..<8])) }
-    guard family == AF_INET6, bytes.count >= 24 else { return true }
-    let six = Array(bytes[8..<24])
-    // IPv4 addresses inside IPv6: compatible, mapped, translated (RFC 6052), 6to4.
-    if six.prefix(10).allSatisfy({ $0 == 0 }) {
-      return six[10] == 0xFF && six[11] == 0xFF ? Self.isPrivate(Array(six[12...])) : true
-    }
-    if six.starts(with: [0, 0x64, 0xFF, 0x9B]) {
-      // Apart from the one public prefix, each network uses its own (RFC 8215).
-      return six[4..<12].allSatisfy { $0 == 0 } ? Self.isPrivate(Array(six[12...])) : true
-    }
-    if six.starts(with: [0x20, 0x02]) { return Self.isPrivate(Array(six[2..<6])) }
-    // Public addresses are in 2000::/3.
-    return six[0] & 0xE0 != 0x20
-  }
-
-  private static func isPrivate(_ four: [UInt8]) -> Bool {
-    switch (four[0], four[1]) {
-    case (0, _), (10, _), (127, _), (169, 254), (172, 16...31), (192, 168), (100, 64...127), (198, 18...19):
-      true
-    case (192, 0): four[2] == 0
-    case (224..., _): true
-    default: false
-    }
+    bytes.withUnsafeBytes { IPAddress(socketAddress: $0) }?.isPublic != true
   }
 
   func answers(within milliseconds: Int32) -> Bool {

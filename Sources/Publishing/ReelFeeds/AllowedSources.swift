@@ -63,6 +63,12 @@ package struct AllowedSources: Sendable {
     guard let path = try found.realPath(), isAllowed(real: path.bytes) else { throw refusal }
   }
 
+  /// Whether a request may be sent to `host` at `address`, to which a connection was made: a name may lead elsewhere than
+  /// when ``check(_:)-(SourcePath)`` resolved it.
+  package func admits(_ host: String, _ address: IPAddress) -> Bool {
+    !rules.isEmpty || destination?.host.name == host || address.isPublic
+  }
+
   private var refusal: SourceError {
     SourceError(
       .outsideRoot,

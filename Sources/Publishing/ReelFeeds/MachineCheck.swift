@@ -34,11 +34,7 @@ package struct MachineCheck: Sendable {
   /// Whether no host of these files answers. Blocks for some seconds.
   func reachesNone(of addresses: [SourcePath]) -> Bool {
     // Behind a proxy, a direct connection proves nothing.
-    if ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"].contains(where: {
-      (name: String) in getenv(name) != nil
-    }) {
-      return false
-    }
+    if ProxyEnvironment.namesProxy { return false }
     let places = addresses.compactMap { $0.isAddress ? AddressPlace($0.text) : nil }
     let hosts = Dictionary(places.map { ($0.owner, $0) }) { first, _ in first }.values
     return places.count == addresses.count && !hosts.contains(where: \.isReachable)

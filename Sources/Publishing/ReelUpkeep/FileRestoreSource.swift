@@ -11,14 +11,14 @@ package struct FileRestoreSource: RestoreSource {
     self.inputs = inputs
   }
 
-  /// Reads only files that have the length of something that is wanted.
+  /// Reads only files whose length is that of a wanted object.
   package func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure] {
     var options = WalkOptions()
-    // What was thrown away may be all that there is.
+    // A file in the trash may be the only copy.
     options.includesTrash = true
-    // Posters.
+    // The extension of posters.
     options.otherExtensions = ["jpg"]
     let walk = SourceWalk(inputs: inputs, options: options)
     var failures: [RepairFailure] = []

@@ -4,7 +4,7 @@ import ReelSandbox
 import ReelSource
 import ReelValidation
 
-/// Judges files by a policy, and holds them against a lock.
+/// Judges files by a policy, and compares them against a lock.
 package struct FixtureReview: Sendable {
   private let inputs: [SourceInput]
   private let filter: FixtureFilter
@@ -17,24 +17,24 @@ package struct FixtureReview: Sendable {
     (self.inputs, self.filter, self.policy) = (inputs, filter, policy)
   }
 
-  /// A file, what the policy says of it, and what a lock keeps of it.
+  /// A file, what the policy says of it, and its entry for a lock.
   package struct EvaluatedFile: Sendable {
     package let facts: FixtureFacts
     package let findings: [Finding]
     package let entry: LockEntry
 
-    /// Why Reel could not judge it; nil when it could.
+    /// The reason why Reel could not judge it; nil if it could.
     package var unjudged: ProbeError? {
       facts.problem.flatMap { $0.code.leavesFileUnjudged ? $0 : nil }
     }
   }
 
-  /// What came of it.
+  /// The outcome of a review.
   package struct Outcome: Sendable {
     package let files: [EvaluatedFile]
     package let reader: ReaderVersion?
 
-    /// The first of `named` that is not there.
+    /// Returns the first of `named` that does not exist.
     package func missing(_ named: [SourcePath]) -> SourcePath? {
       files.first { file in
         guard case .unreachable(let error) = file.facts.reading else { return false }
@@ -43,7 +43,8 @@ package struct FixtureReview: Sendable {
     }
   }
 
-  /// What the policy says of each file. No two commands write to one file, nor to one that is there.
+  /// Judges each file by the policy. No two of the advised commands write to the same file, and none to an existing
+  /// one.
   package func judgement(_ facts: [FixtureFacts]) -> Outcome {
     var claimed: Set<SourcePath> = []
     let claim = { (path: SourcePath) in path.isGone && claimed.insert(path).inserted }
@@ -67,7 +68,8 @@ extension FixtureFacts {
 }
 
 extension FixtureReview {
-  /// A sentence for each override of the policy that is for none of the files, where whole folders were looked at.
+  /// Returns a sentence for each override of the policy that applies to none of the
+  /// files, if whole folders were reviewed.
   package func idleOverrides(in judgement: Outcome) -> [String] {
     guard filter.names.takesAll, inputs.allSatisfy({ $0.isRemote || $0.path.fileKind == S_IFDIR }) else {
       return []
@@ -77,12 +79,12 @@ extension FixtureReview {
 }
 
 extension FixtureReview {
-  /// A larger file is advised to be mended without having been.
+  /// The largest file, in bytes, for which mending is tried. For a larger one it is advised untried.
   private static let mostTried: Int64 = 256 << 20
 
-  /// Facts don't tell whether fragments can be put together so that sound and pictures stay where they are: that is tried in
-  /// `folder`, where nothing is left of it.
-  /// - Parameter prober: one whose workers mend.
+  /// Tries whether fragments can be joined so that sound and pictures stay where they are, which facts can't tell. The
+  /// trial is made in `folder`, where nothing is left of it.
+  /// - Parameter prober: returns a prober whose workers can mend.
   package func trying(
     _ judgement: Outcome, in folder: @Sendable () throws -> String, by prober: @Sendable () -> SandboxedProber
   ) async throws -> Outcome {
@@ -95,7 +97,7 @@ extension FixtureReview {
     let (prober, folder) = (prober(), try folder())
     var facts = judgement.files.map(\.facts)
     for place in uncertain where !Task.isCancelled {
-      // Whatever changes a signed file drops its signature.
+      // Every change to a signed file removes its signature.
       let isSigned = facts[place].media?.contentCredentials == true
       let isMended = await MendRun.canMend(
         facts[place].path, isSigned ? [.faststart, .unfragment, .credentials] : [.faststart, .unfragment],
@@ -110,7 +112,7 @@ extension FixtureReview {
 // MARK: The lock
 
 extension FixtureReview {
-  /// The report of `judgement`, held against `lock` where there is one.
+  /// Returns the report of `judgement`, compared against `lock` if there is one.
   /// - Parameter acceptance: the command that locks what was found as it is.
   package func report(
     _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, acceptance: String? = nil,
@@ -141,7 +143,7 @@ extension FixtureReview {
   private func held(
     _ judged: EvaluatedFile, as name: SourcePath, _ comparison: LockComparison
   ) -> ValidatedFile {
-    // A lock of an older version may have it as something that can't be read.
+    // A lock of an older version may list it as a file that can't be read.
     if judged.isUnread {
       return ValidatedFile(path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged)
     }
@@ -153,21 +155,21 @@ extension FixtureReview {
       warnings: judged.facts.media?.warnings ?? [])
   }
 
-  /// What stands for another file, which Git LFS has: it is not locked in that one's place.
+  /// Returns files that are pointers to files in Git LFS. A pointer is not locked in place of its file.
   package func pointers(in judgement: Outcome, old: LockFile?, place: LockPlace) -> [EvaluatedFile] {
     judgement.files.filter { file in
       guard file.facts.problem?.code == .lfsPointer else { return false }
       if file.facts.git?.lfsPlace != nil { return true }
-      // In an archive of a repository, without what Git knows, the lock tells whether it stands for another file.
+      // In an archive of a repository, without Git's own knowledge, the lock tells whether the file is a pointer.
       guard let locked = old?.entries[place.name(of: file.facts.path)] else { return false }
       return locked.facts["error"] != file.entry.facts["error"]
     }
   }
 
-  /// What could not be read on this machine, files and folders.
+  /// Returns the files and folders that could not be read on this machine.
   package func unread(in judgement: Outcome) -> [EvaluatedFile] { judgement.files.filter(\.isUnread) }
 
-  /// What a lock of `judgement` would be.
+  /// Returns what a lock of `judgement` would be.
   package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
     let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
     let unread = unread(in: judgement).map { place.name(of: $0.facts.path) }
@@ -178,7 +180,7 @@ extension FixtureReview {
       isCovered: met(by: judgement, place))
   }
 
-  /// Whether the walk would have met a file that the lock names: not what lies in a folder that could not be read.
+  /// Whether the walk would have met a file that the lock names. It would not in a folder that could not be read.
   private func met(by judgement: Outcome, _ place: LockPlace) -> (SourcePath) -> Bool {
     let unread = unread(in: judgement).map { SourceInput(path: $0.facts.path) }
     let all = FixtureFilter(including: [], excluding: [])
@@ -187,8 +189,8 @@ extension FixtureReview {
 }
 
 extension FixtureReview.EvaluatedFile {
-  /// Whether it could not be read on this machine now, which says nothing of what it is. A link or a device is one wherever
-  /// it lies.
+  /// Whether it could not be read on this machine now, which says nothing about what it is. A link or a device does not
+  /// count, as it is one on every machine.
   fileprivate var isUnread: Bool {
     guard case .unreachable(let error) = facts.reading else { return false }
     return [.denied, .unreadable, .tooManyOpenFiles].contains(error.code)

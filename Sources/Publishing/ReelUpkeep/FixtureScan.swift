@@ -2,12 +2,12 @@ import ReelCore
 import ReelSource
 import ReelValidation
 
-/// Finds files and gathers what a policy and a lock want to know of them.
+/// Finds files, and gathers what a policy and a lock need to know about them.
 package struct FixtureScan: Sendable {
-  /// Whose bytes are read as a whole.
+  /// Which files' bytes are read completely.
   package enum Hashing: Sendable {
     case none
-    /// Those of files of one size, for they may be the same.
+    /// Those of files that have the same size, because they may be equal.
     case sameSizes
     case all
   }
@@ -20,8 +20,8 @@ package struct FixtureScan: Sendable {
   private let disk = BlockingQueue(label: "reel.disk", width: 8)
 
   /// - Parameters:
-  ///   - width: files read at once, at least 1.
-  ///   - wording: how settings in messages are named: a report has words only.
+  ///   - width: the number of files read at once, at least 1.
+  ///   - wording: puts messages into words, with the names of settings: a report contains only text.
   package init(
     inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: NameFilter,
     prober: any MediaProber, hashing: Hashing, width: Int,
@@ -42,9 +42,9 @@ package struct FixtureScan: Sendable {
 
   private static let sidecarExtension = "json"
 
-  /// Every file, in the order of the walk, each once.
-  /// - Parameter isLocked: whether a file is one that is to stay as it is; with its digest, if all are hashed.
-  /// - Throws: the ``ProbeError`` after which no other file will fare better; `cancelled` too.
+  /// Returns every file, in the order of the walk, each once.
+  /// - Parameter isLocked: whether a file is one that must stay as it is; it has its digest if all are hashed.
+  /// - Throws: a ``ProbeError`` after which no other file would fare better; `cancelled` too.
   package func run(
     isLocked: (FixtureFacts) -> Bool = { _ in false }
   ) async throws(ProbeError) -> [FixtureFacts] {
@@ -58,7 +58,7 @@ package struct FixtureScan: Sendable {
 
   private func gather() async throws(ProbeError) -> [FixtureFacts] {
     var gathered: [FixtureFacts] = []
-    // As many again open and hash files while the others wait for their readers.
+    // Twice as many, so that some open and hash files while the others wait for their readers.
     try await FileRun(inputs: inputs, options: options, width: 2 * width).run(facts(of:_:)) {
       facts throws(ProbeError) in
       gathered += [facts].compactMap(\.self)
@@ -80,7 +80,7 @@ package struct FixtureScan: Sendable {
     }
   }
 
-  /// Nil for what is not a fixture at all.
+  /// Returns nil for what is not a fixture at all.
   private func facts(of found: FoundFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
     if Self.isSidecarName(found.path), !found.wasNamed { return sidecarAlone(found, flag) }
     let pattern = inputs.place(of: found.path)
@@ -109,7 +109,7 @@ package struct FixtureScan: Sendable {
     return facts
   }
 
-  /// Whether a repository would have what is missing.
+  /// Whether Git may have what is missing from the file.
   private static func isGivenBack(_ problem: ProbeError?) -> Bool {
     problem?.code == .empty || problem?.code == .lfsPointer
   }
@@ -136,7 +136,7 @@ package struct FixtureScan: Sendable {
     }
   }
 
-  /// Nil when it is not wanted, and when the bytes can't be read, or are others by now.
+  /// Returns nil if the digest is not wanted, or if the bytes can't be read or have changed.
   /// - Throws: `readLimit`.
   private func digest(of source: SourceFile, _ flag: CancellationFlag) throws(SourceError) -> ContentDigest? {
     guard hashing == .all else { return nil }
@@ -160,7 +160,7 @@ package struct FixtureScan: Sendable {
     }
   }
 
-  /// A JSON file that may be a sidecar; whether a video lies beside it is seen at the end.
+  /// Returns the facts of a JSON file that may be a sidecar. Whether it has a video is checked at the end.
   private func sidecarAlone(_ found: FoundFile, _ flag: CancellationFlag) -> FixtureFacts? {
     let size = Int(found.identity.size)
     guard size <= Sidecar.largest, let source = try? found.open() else { return nil }
@@ -172,13 +172,13 @@ package struct FixtureScan: Sendable {
       digest: (try? digest(of: source, flag)) ?? nil, reading: .orphanSidecar)
   }
 
-  /// A sidecar with a video is not a file of its own.
+  /// Leaves out sidecars that have a video: they are not files of their own.
   private func withoutKeptSidecars(_ files: [FixtureFacts]) -> [FixtureFacts] {
     let stems = Set(files.filter { $0.reading != .orphanSidecar }.map { Self.stem($0.path) })
     return files.filter { $0.reading != .orphanSidecar || !stems.contains(Self.stem($0.path)) }
   }
 
-  /// Equal for paths that print alike but for their extensions.
+  /// Returns a text that is equal for paths that differ only in their extensions, as they are printed.
   private static func stem(_ path: SourcePath) -> String {
     let length = path.claimedExtension.map { $0.utf8.count + 1 } ?? 0
     return String(decoding: path.bytes.dropLast(length), as: UTF8.self)
@@ -194,7 +194,8 @@ package struct FixtureScan: Sendable {
     var files = files
     for index in files.indices where files[index].size != nil { files[index].likeness = .unique }
     var firsts: [ContentDigest: FixtureFacts] = [:]
-    // The one that stays is locked, has a safe name and an honest one, if any has; the first counts most.
+    // The file to keep is locked, safely named and correctly named, as far as there is
+    // one; the first criterion counts most.
     let alike = groups.values.filter { $0.count > 1 }.joined().map { index in
       let file = files[index]
       let flaws = (isLocked(file) ? 0 : 4) + (file.isSafelyNamed ? 0 : 2) + (file.isMisnamed ? 1 : 0)
@@ -216,7 +217,7 @@ package struct FixtureScan: Sendable {
     return files
   }
 
-  /// Opened once more: held open all this time, many files would be too many.
+  /// Opens the file again: if all were held open until now, that would be too many.
   private func digest(ofFileAt path: SourcePath) async -> ContentDigest? {
     let followLinks = options.followLinks
     return await disk.run {
@@ -227,13 +228,13 @@ package struct FixtureScan: Sendable {
 }
 
 extension FixtureFacts {
-  /// Whether its name claims another container than it is.
+  /// Whether its name claims another container than it has.
   fileprivate var isMisnamed: Bool {
     guard let media, let claimed = path.claimedExtension else { return false }
     return media.container.contradicts(claimedExtension: claimed)
   }
 
-  /// Whether both names are those of one file.
+  /// Whether both paths lead to the same file.
   fileprivate func isFile(of other: FixtureFacts) -> Bool {
     guard let identity, let same = other.identity else { return false }
     return identity.device == same.device && identity.inode == same.inode

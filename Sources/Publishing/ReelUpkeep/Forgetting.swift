@@ -2,9 +2,9 @@ import ReelCore
 import ReelIngest
 
 extension PostChanges {
-  /// Takes what other versions of Reel have read in files out of the catalog, and gives how many rows that were.
+  /// Removes what other versions of Reel have read in files from the catalog, and returns the number of rows removed.
   ///
-  /// Some at a time, so that nobody waits for long who writes to the catalog, too.
+  /// It works in batches, so that others who write to the catalog don't have to wait for long.
   package static func forgetReadings(in catalog: any PostChanging) async throws -> Int {
     let threads = BlockingQueue(label: "reel.prune", width: 1)
     var (forgotten, last) = (0, 1)

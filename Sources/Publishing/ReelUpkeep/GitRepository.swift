@@ -4,15 +4,16 @@ import ReelCrypto
 import ReelSource
 import ReelValidation
 
-/// What Git has of a file. It is asked for what the last commit has, and runs nothing that a repository's settings name.
+/// What Git knows of a file. It is asked only about the last commit, and runs nothing that a repository's settings
+/// name.
 enum GitRepository {
-  /// Nil outside of a work tree, and where Git does not answer.
+  /// Returns nil outside a work tree, and if Git does not answer.
   static func facts(of path: SourcePath) -> GitFacts? {
     guard isInWorkTree(path) else { return nil }
     let name = path.lastComponent.bytes
     let folder = Array(path.bytes.dropLast(name.count))
     func ask(_ command: String, _ word: [UInt8]?, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
-      // In a hook they name a repository, and `-C` does not.
+      // In a hook, these variables name a repository, which `-C` does not override.
       let git =
         "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR; GIT_ALLOW_PROTOCOL= GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -C "
       let place = quoted(folder.isEmpty ? Array(".".utf8) : folder)
@@ -34,7 +35,7 @@ enum GitRepository {
       lfsPlace: isLFS ? SourcePath(bytes: prefix.dropLast() + name) : nil)
   }
 
-  /// Whether a folder above `path`, where that leads, is a work tree's.
+  /// Whether any folder above the file to which `path` resolves is the top of a work tree.
   private static func isInWorkTree(_ path: SourcePath) -> Bool {
     guard var folder = path.resolved?.bytes else { return false }
     while let end = folder.lastIndex(of: UInt8(ascii: "/")) {
@@ -44,13 +45,13 @@ enum GitRepository {
     return false
   }
 
-  /// One word for any shell, whatever its bytes are.
+  /// Quotes any bytes as one word for a shell.
   private static func quoted(_ word: [UInt8]) -> [UInt8] {
     let quote = UInt8(ascii: "'")
     return [quote] + word.flatMap { $0 == quote ? Array(#"'\''"#.utf8) : [$0] } + [quote]
   }
 
-  /// Whether `command` succeeded.
+  /// Runs `command`, and passes its output to `take`. Returns whether it succeeded.
   private static func output(of command: [UInt8], _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
     guard let pipe = SourcePath(bytes: command).withCString({ popen($0, "re") }) else { return false }
     withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
@@ -64,11 +65,11 @@ enum GitRepository {
   }
 }
 
-/// Which folders are the tops of work trees, by their paths alone: links are left as they are.
+/// Knows which folders are the tops of work trees, by their paths alone: symbolic links are not resolved.
 final class WorkTreeTops {
   private var known: [SourcePath: Bool] = [:]
 
-  /// `path` from the top of the work tree that it lies in; as it is outside of one.
+  /// Returns `path` relative to the top of its work tree; unchanged outside a work tree.
   func place(of path: SourcePath) -> SourcePath {
     if path.isAddress { return path }
     let slash = UInt8(ascii: "/")
@@ -89,10 +90,10 @@ final class WorkTreeTops {
 }
 
 extension LFSPointer {
-  /// Bytes, by its specification.
+  /// The largest size in bytes, by its specification.
   static let most = 1024
 
-  /// The file that `bytes` stand for; nil where they are something else.
+  /// Returns the digest of the file that the pointer `bytes` stands for; nil if they are not a pointer.
   static func target(_ bytes: [UInt8]) -> ContentDigest? {
     guard bytes.count <= most, let text = String(validating: bytes, as: UTF8.self),
       beginnings.contains(where: text.hasPrefix)

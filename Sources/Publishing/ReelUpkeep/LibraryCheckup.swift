@@ -4,7 +4,7 @@ import ReelLibrary
 import ReelStores
 import Synchronization
 
-/// A look at a library and its stores; where it is asked for, repair, and another look.
+/// Examines a library and its stores; on request it repairs them, and examines them again.
 package struct LibraryCheckup: Sendable {
   private let stores: Stores
   private let grace: Duration
@@ -18,12 +18,12 @@ package struct LibraryCheckup: Sendable {
   private typealias Look = (findings: [Finding], objects: Int)
 
   /// - Parameters:
-  ///   - grace: how long what nobody goes on with is left alone.
-  ///   - supply: where objects that are gone or damaged are put back from.
-  ///   - examined: opens the catalog for a look; nil where there is none yet.
+  ///   - grace: how long what no process works on is left alone.
+  ///   - supply: the source of missing or damaged objects.
+  ///   - examined: opens the catalog for an examination; nil if there is none yet.
   ///   - writing: opens it for repair.
   ///   - notice: told what a store keeps of an object that was removed.
-  ///   - tell: told of changes that are carried on.
+  ///   - tell: told of changes that are resumed.
   package init(
     _ stores: Stores, grace: Duration, readsObjects: Bool, supply: FileRestoreSource?,
     examined: @escaping @Sendable () async throws(CatalogError) -> (any WholeCatalog)?,
@@ -35,8 +35,8 @@ package struct LibraryCheckup: Sendable {
     (self.examined, self.writing, self.notice, self.tell) = (examined, writing, notice, tell)
   }
 
-  /// Looks and, when `fixing`, repairs and looks again.
-  /// - Throws: ``CatalogError`` when there is nothing that could be looked at.
+  /// Examines and, if `fixing`, repairs and examines again.
+  /// - Throws: ``CatalogError`` if there is nothing that could be examined.
   package func diagnosis(fixing: Bool) async throws(CatalogError) -> Diagnosis {
     let before = try await look()
     let isWorthIt = before.findings.contains {
@@ -86,7 +86,7 @@ package struct LibraryCheckup: Sendable {
     }
   }
 
-  /// Carries on what the dead have left of changes, and gives what can't be carried on.
+  /// Resumes changes that dead processes left, and returns those that can't be resumed.
   private func carryOn(
     _ catalog: any WholeCatalog, _ stores: Stores
   ) async throws(CatalogError) -> [RepairFailure] {

@@ -5,9 +5,9 @@ import ReelLibrary
 import ReelSandbox
 import ReelSource
 
-/// Makes a catalog of what is stored, in the place of one that was lost.
+/// Builds a catalog from what is stored, in place of one that was lost.
 package struct LibraryRebuild: Sendable {
-  /// A store, and the folder that it stores in; nil for one that is none.
+  /// A store, and its folder; nil if it is not a folder.
   package typealias Opened = (uploader: any Uploader, folder: String?)
 
   private let library: LibraryFolder
@@ -17,9 +17,9 @@ package struct LibraryRebuild: Sendable {
   private let disk: BlockingQueue
 
   /// - Parameters:
-  ///   - folders: what this library stored in, beside its own store.
-  ///   - width: objects that are looked at at once.
-  ///   - open: opens one of them, or the library's own store.
+  ///   - folders: where this library stored objects, besides its own store.
+  ///   - width: the number of objects that are examined at once.
+  ///   - open: opens one of these folders, or (nil) the library's own store.
   package init(
     of library: LibraryFolder, folders: [String], prober: SandboxedProber, width: Int,
     open: @escaping @Sendable (_ folder: String?) async throws -> Opened
@@ -28,14 +28,14 @@ package struct LibraryRebuild: Sendable {
     disk = BlockingQueue(label: "reel.rebuild", width: width)
   }
 
-  /// How it went.
+  /// The outcome of a rebuild.
   package struct Rebuilt: Sendable {
     package let posts: Int
-    /// Objects that have no post.
+    /// Objects that got no post.
     package let failures: [RepairFailure]
   }
 
-  /// Why there is no catalog: what is wrong has to be put right first.
+  /// Why no catalog is built. The cause has to be put right first.
   package struct Obstacle: ReelError {
     package let text: ErrorMessage
     package var message: String { text.description }
@@ -43,14 +43,14 @@ package struct LibraryRebuild: Sendable {
     fileprivate init(_ text: ErrorMessage) { self.text = text }
   }
 
-  /// An object, before it is read.
+  /// An object that has not been read yet.
   private struct FoundObject: Sendable {
     let key: ObjectKey
     let store: any Uploader
-    /// Not the file: each would hold its folder open.
+    /// Its path rather than the file, which would hold its folder open.
     let path: SourcePath
     let identity: FileIdentity
-    /// When it was stored: nobody has changed it since.
+    /// When it was stored, because it has not changed since.
     var storedAt: Date { Date(timeIntervalSince1970: Double(identity.modifiedAt) / 1e9) }
   }
 
@@ -59,9 +59,10 @@ package struct LibraryRebuild: Sendable {
     case leftOut(RepairFailure)
   }
 
-  /// - Parameter onWait: told who is in the library when a wait for it takes long.
-  /// - Throws: when there is a catalog, when somebody is at work on the library, or when an object can't be read just now.
-  ///   The catalog is still lost then.
+  /// Rebuilds the catalog.
+  /// - Parameter onWait: told which process is in the library if a wait for it takes long.
+  /// - Throws: if there is a catalog, if another process is at work on the library, or if an object can't be read at
+  ///   present. Then the catalog is still lost.
   package func run(onWait: @escaping @Sendable (LockHolder) -> Void) async throws -> Rebuilt {
     let catalog = try await CatalogRebuild.begin(for: library, onWait: onWait)
     var (objects, failures) = try await found()
@@ -85,7 +86,7 @@ package struct LibraryRebuild: Sendable {
     return Rebuilt(posts: posts, failures: failures)
   }
 
-  /// Objects that are open at once.
+  /// The number of objects that are open at once.
   private static let batch = 16
 
   // MARK: Finding
@@ -94,7 +95,7 @@ package struct LibraryRebuild: Sendable {
     var objects: [FoundObject] = []
     var failures: [RepairFailure] = []
     var seen: Set<Destination> = []
-    // A link to a disk that is not mounted is there, too: what is behind it must not be left out in silence.
+    // A link to a disk that is not mounted exists, too: what is behind it must not be silently left out.
     var facts = stat()
     let hasOwn = lstat(library.mediaPath, &facts) == 0
     for destination in (hasOwn ? [nil] : []) + folders.map(Optional.some) {
@@ -106,7 +107,7 @@ package struct LibraryRebuild: Sendable {
         )
       }
       let names = try await store.names()
-      // Whose posters they were nobody knows any more.
+      // Nothing records any more which posts the posters belonged to.
       for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) where !key.isPoster {
         let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
         do throws(SourceError) {
@@ -129,7 +130,7 @@ package struct LibraryRebuild: Sendable {
 
   // MARK: Reading
 
-  /// In their order.
+  /// Reads objects, and returns the outcomes in their order.
   private func read(_ objects: ArraySlice<FoundObject>) async throws -> [Outcome] {
     try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
       for (index, object) in zip(objects.indices, objects) {
@@ -170,13 +171,14 @@ package struct LibraryRebuild: Sendable {
         id: PostID(at: object.storedAt, random: randomness), createdAt: object.storedAt))
   }
 
-  // MARK: What can't be read
+  // MARK: Unreadable objects
 
   private static let again =
     "run it again, or move that object out of the store if it happens again; nothing was changed"
 
-  /// An object that is not a video by its bytes, as far as this reader can tell, gets no post.
-  /// - Throws: ``Obstacle`` for what may pass: it would have no post for good.
+  /// Returns the failure of an object that gets no post because its bytes are not a
+  /// video, as far as this reader can tell.
+  /// - Throws: ``Obstacle`` for a failure that may pass, because the object would never get a post.
   private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> RepairFailure {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
@@ -186,7 +188,7 @@ package struct LibraryRebuild: Sendable {
     return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)
   }
 
-  /// What is not a file was not stored by Reel.
+  /// Returns the failure of something that is not a file, and so was not stored by Reel.
   private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> RepairFailure {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
       throw Obstacle("\(key): \(error.text): \(again)")

@@ -2,30 +2,30 @@ import ReelCore
 import ReelSource
 import ReelValidation
 
-/// A lock file on disk, and how its paths and those of a run find each other: by their words alone, from the folder
-/// that the lock lies in.
+/// A lock file on disk, and how its paths and those of a run are matched: as text
+/// alone, starting from the lock's folder.
 package struct LockPlace: Sendable {
   package let path: String
   private let workingFolder: SourcePath?
   private let folder: [ArraySlice<UInt8>]
-  /// The lock's names that may be written otherwise, by their text: a `String` equals another whose accents are.
+  /// The lock's names with accents, which may be encoded in two ways, by their text: equal texts are equal `String`s.
   private var names: [String: [SourcePath]] = [:]
 
-  /// - Parameter workingFolder: where relative paths begin; nil where that can't be told.
+  /// - Parameter workingFolder: where relative paths begin; nil if that is unknown.
   package init(path: String, workingFolder: SourcePath?) {
     (self.path, self.workingFolder) = (path, workingFolder)
     folder = Self.components(SourcePath(path), in: workingFolder).dropLast()
   }
 
-  /// Says what stands there.
+  /// Notes the names in the lock.
   package mutating func note(_ lock: LockFile) {
     for name in lock.entries.keys where name.bytes.contains(where: { $0 > 0x7F }) {
       if let text = String(validating: name.bytes, as: UTF8.self) { names[text, default: []].append(name) }
     }
   }
 
-  /// `file` as the lock names it: also where it has the name with its accents written otherwise (macOS), and no file has it
-  /// as it was locked.
+  /// Returns the lock's name for `file`. That may be the file's name with its accents encoded in the other way (macOS),
+  /// if no file has it as it was locked.
   package func name(of file: SourcePath) -> SourcePath {
     let name = ownName(of: file)
     guard !names.isEmpty, let text = String(validating: name.bytes, as: UTF8.self), let alike = names[text],
@@ -41,7 +41,7 @@ package struct LockPlace: Sendable {
     return SourcePath(bytes: (up + components.dropFirst(shared)).joined(separator: "/".utf8))
   }
 
-  /// Where the file that the lock names lies, named from the working folder where it is below it.
+  /// Returns the path of the file that the lock names, relative to the working folder if it is below that.
   package func file(named name: SourcePath) -> SourcePath {
     let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
     let here = self.components(SourcePath("."))
@@ -51,7 +51,7 @@ package struct LockPlace: Sendable {
     return SourcePath(bytes: components.dropFirst(here.count).joined(separator: "/".utf8))
   }
 
-  /// Whether a walk of `inputs` comes by the file that the lock names.
+  /// Whether a walk of `inputs` comes across the file that the lock names.
   package func covers(_ name: SourcePath, _ inputs: [SourceInput], _ filter: FixtureFilter) -> Bool {
     let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
     return inputs.contains { input in
@@ -61,13 +61,13 @@ package struct LockPlace: Sendable {
     }
   }
 
-  /// Why this lock can't be used, with its name and its folder in the commands.
+  /// Returns the reason why this lock can't be used, with its name and its folder in the commands.
   package func told(_ error: LockError) -> String {
     let name = SourcePath(path).lastComponent.bytes
     let folder = Array(SourcePath(path).bytes.dropLast(name.count))
     let text = error.description.replacing(
       "--ours LOCK`", with: "--ours \(ShellWord.quoted(Array(path.utf8)))`")
-    // A lock of another name is of another folder, perhaps.
+    // A lock with another name may be the lock of another folder.
     guard name.elementsEqual("reel.lock".utf8) else { return text }
     let shown = folder.isEmpty ? "." : ShellWord.quoted(folder.count > 1 ? folder.dropLast() : folder)
     return text.replacing("`reel lock DIR", with: "`reel lock \(shown)")
@@ -96,7 +96,7 @@ package struct LockPlace: Sendable {
   }
 }
 
-/// `--include` and `--exclude`, for the walk and for what the lock knows.
+/// `--include` and `--exclude`, for the walk and for the lock's names.
 package struct FixtureFilter: Sendable {
   private let including: [GlobPattern]
   private let excluding: [GlobPattern]
@@ -108,7 +108,7 @@ package struct FixtureFilter: Sendable {
 
   package var names: NameFilter { NameFilter(including: including, excluding: excluding) }
 
-  /// Whether the walk takes a file of this path, seen from the folder that the user named.
+  /// Whether the walk takes a file of this path, relative to the folder that the user named.
   package func takes(_ components: [ArraySlice<UInt8>]) -> Bool {
     for end in components.indices {
       let path = Array(components[...end].joined(separator: "/".utf8))

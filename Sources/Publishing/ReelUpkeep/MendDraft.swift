@@ -3,19 +3,20 @@ import Glibc
 import ReelCore
 import ReelSource
 
-/// A mended file before it has its name: without any in the file system of its place, so that a process that is killed
-/// leaves nothing. Where the file system has no such files it has a name beside its place, and is gone with this.
+/// A mended file before it gets its name. It has none in the file system of its target, so that a process that is
+/// killed leaves nothing. If the file system has no unnamed files, it has a temporary name beside its target, and is
+/// removed with this object.
 final class MendDraft: SourceHandle {
   private let path: SourcePath
-  /// Beside the place.
+  /// The temporary name, beside the target.
   private let temporary: SourcePath
-  /// Whether it is there under that name.
+  /// Whether the file has the temporary name.
   private let hasName: Bool
   private let source: FileIdentity
   private let replaces: Bool
   private let opened: Descriptor
 
-  /// Makes the folders that it lies in.
+  /// Creates the file, and the folders above it.
   /// - Parameter source: the file that is mended, which is never replaced.
   /// - Throws: `notWritten`.
   init(at path: SourcePath, source: FileIdentity, replaces: Bool) throws(MendError) {
@@ -40,7 +41,7 @@ final class MendDraft: SourceHandle {
     if hasName { _ = temporary.withCString { unlink($0) } }
   }
 
-  /// Nil where the file system has no files without names, or no `/proc` gives them one later.
+  /// Returns nil if the file system has no unnamed files, or if there is no `/proc` to name them by later.
   private static func unnamed(in folder: SourcePath) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
       let file = try folder.opened(reel_o_tmpfile | O_RDWR, mode: 0o666)
@@ -74,7 +75,7 @@ final class MendDraft: SourceHandle {
       ) { () throws(SystemError) in try opened.status() })
   }
 
-  /// The file as it is now, to be read.
+  /// Returns the file as it is now, to be read.
   func sourceFile() throws(ProbeError) -> SourceFile {
     try rethrowing(as: { ProbeError(.unreadable, $0.message) }) { () throws(SourceError) in
       SourceFile(path: path, identity: try currentIdentity(), handle: self)
@@ -106,7 +107,7 @@ final class MendDraft: SourceHandle {
     MendError(.nameTaken, "\(path.text) already exists; name another place, or use --force")
   }
 
-  /// Before hours of work, and once more after them.
+  /// Checks the target before hours of work, and again after them.
   private func checkPlace() throws(MendError) {
     guard let status = path.ownStatus else { return }
     guard replaces else { throw taken }
@@ -118,7 +119,7 @@ final class MendDraft: SourceHandle {
     }
   }
 
-  /// Gives a name to what has none. A name that is taken is replaced by way of another one, which is there for a moment.
+  /// Gives the unnamed file its name. A name that is taken is replaced by way of a temporary name.
   private func name() throws(SystemError) {
     do throws(SystemError) {
       return try name(path)

@@ -5,22 +5,22 @@ import ReelSource
 import ReelValidation
 import Synchronization
 
-/// What became of a file that was to be mended.
+/// The outcome for a file that was to be mended.
 package struct MendedFile: Sendable {
   package let path: SourcePath
   /// What was done to it.
   package typealias Mended = (
     done: Set<Mend>,
-    /// Where the mended file is; nil where there was nothing to mend.
+    /// Where the mended file is; nil if there was nothing to mend.
     file: SourcePath?,
-    /// Whether its end is missing, and nobody asked for what can be done about that.
+    /// Whether its end is missing, and what can be done about that was not requested.
     isCutOff: Bool
   )
-  /// Or why nothing was.
+  /// What was done, or why nothing was.
   package let result: Result<Mended, FileFailure>
 }
 
-/// Mends files, several at once, and tells of them in the order of the files.
+/// Mends files, several at once, and reports on them in the order of the files.
 package struct MendRun: Sendable {
   private let target: MendTarget
   private let options: MendOptions
@@ -34,9 +34,9 @@ package struct MendRun: Sendable {
 
   /// - Parameters:
   ///   - paths: never replaced.
-  ///   - policy: what it asks for that can be mended is mended, too.
-  ///   - isTrial: whether what is mended is thrown away.
-  ///   - width: files mended at once.
+  ///   - policy: whatever breaks its rules and can be mended is mended, too.
+  ///   - isTrial: whether mended files are discarded.
+  ///   - width: the number of files mended at once.
   package init(
     _ paths: [SourcePath], to target: MendTarget, options: MendOptions, policy: Policy?,
     isTrial: Bool = false, prober: SandboxedProber, width: Int, followLinks: Bool,
@@ -46,7 +46,7 @@ package struct MendRun: Sendable {
     self.isTrial = isTrial
     mender = SandboxedMender(prober, isKept: !isTrial)
     inputs = paths.map { SourceInput(path: $0) }
-    // What is made is not to be mended once more.
+    // What this run writes must not be mended again.
     let walk = WalkOptions(
       followLinks: followLinks, filter: filter,
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
@@ -54,11 +54,12 @@ package struct MendRun: Sendable {
     if target.replaces { claimed.protect(paths) }
   }
 
-  /// Whether `path` can be so mended, for all that can be found out: it is tried in `folder`, where nothing is left of it.
+  /// Whether `path` can be mended in this way, as far as can be found out: it is
+  /// tried in `folder`, where nothing is left.
   package static func canMend(
     _ path: SourcePath, _ mends: Set<Mend>, in folder: String, prober: SandboxedProber
   ) async -> Bool {
-    // Where it can't be tried, the file is not to blame.
+    // If it can't be tried, the file is not to blame.
     guard DirectoryIdentity(at: SourcePath(folder)) != nil else { return true }
     let name = SourcePath("\(folder)/.reel-trial-\(SystemRandomness().name(length: 12))")
     let run = MendRun(
@@ -71,8 +72,8 @@ package struct MendRun: Sendable {
     return !isOfTheFile
   }
 
-  /// Calls `report` with what became of each file, in order, and gives whether none failed.
-  /// - Throws: ``MendError`` when no file can be mended at all; what `report` throws.
+  /// Calls `report` with the outcome for each file, in order, and returns whether none failed.
+  /// - Throws: ``MendError`` if no file can be mended at all; what `report` throws.
   package func run(_ report: (MendedFile) throws -> Void) async throws -> Bool {
     var areMended = true
     try await files.run(mended) { file in
@@ -83,7 +84,7 @@ package struct MendRun: Sendable {
     return areMended
   }
 
-  /// - Throws: ``MendError`` after which no other file will fare better.
+  /// - Throws: ``MendError`` after which no other file would fare better.
   @Sendable private func mended(_ file: WalkedFile, _ flag: CancellationFlag) throws -> MendedFile {
     let found: FoundFile
     do throws(SourceError) {
@@ -138,7 +139,7 @@ package struct MendRun: Sendable {
     return (outcome.done, name, isCutOff)
   }
 
-  /// - Throws: `nameTaken` where another file of this run goes there, or the user named what is there.
+  /// - Throws: `nameTaken` if another file of this run goes there, or if what is there was named by the user.
   private func claim(_ name: SourcePath) throws(MendError) {
     guard !claimed.isProtected(name) else {
       throw MendError(
@@ -151,7 +152,7 @@ package struct MendRun: Sendable {
     }
   }
 
-  /// Nil for a file that was cut off so that only ``Mend/salvage`` may open it.
+  /// Returns nil for a file that was cut off so that only ``Mend/salvage`` can open it.
   private func facts(of file: SourceFile, _ flag: CancellationFlag) throws(MendError) -> MediaInfo? {
     do throws(ProbeError) {
       return try prober.probe(file, cancellation: flag).media
@@ -161,7 +162,7 @@ package struct MendRun: Sendable {
     }
   }
 
-  /// What the flags say, and what the policy finds that can be mended.
+  /// Returns what the flags request, and what the policy finds that can be mended.
   private func wanted(_ file: SourceFile, _ media: MediaInfo?) -> MendOptions {
     guard let policy, let media else { return options }
     let report = ProbeReport(
@@ -174,7 +175,7 @@ package struct MendRun: Sendable {
     for finding in findings where finding.state == .broken {
       if let mend = MendNeeds.mend(for: finding.rule) { options.mends.insert(mend) }
     }
-    // The one without the other would be half of it.
+    // One without the other would be done by halves.
     if options.mends.contains(.unfragment), policy.asks("mp4.notFastStart") {
       options.mends.insert(.faststart)
     }
@@ -182,10 +183,10 @@ package struct MendRun: Sendable {
   }
 }
 
-/// What mends put right.
+/// Which mend repairs which broken rule.
 enum MendNeeds {
-  /// What puts right that a file breaks a rule; nil where nothing does without loss, or without leaving something out that
-  /// is shown.
+  /// Returns the mend that repairs a broken rule; nil if none does so without loss, or without
+  /// leaving out something that is shown.
   static func mend(for rule: String) -> Mend? {
     switch rule {
     case "mp4.notFastStart": .faststart
@@ -198,12 +199,12 @@ enum MendNeeds {
   }
 }
 
-/// Where the files of one run go, which must not meet.
+/// The targets of one run's files, of which no two may be the same.
 private final class ClaimedPlaces: Sendable {
   private let places = Mutex<Set<SourcePath>>([])
   private let files = Mutex<Set<DirectoryIdentity>>([])
 
-  /// What the user named is not replaced.
+  /// Protects files that the user named from being replaced.
   func protect(_ paths: [SourcePath]) {
     let found = Set(paths.compactMap(Self.identity))
     files.withLock { $0 = found }
@@ -213,11 +214,11 @@ private final class ClaimedPlaces: Sendable {
     files.withLock { files in !files.isEmpty && Self.identity(of: path).map(files.contains) ?? false }
   }
 
-  /// Whatever there is.
+  /// The identity of whatever is at `path`.
   private static func identity(of path: SourcePath) -> DirectoryIdentity? {
     path.fileStatus.map { DirectoryIdentity($0) }
   }
 
-  /// Whether nobody had it.
+  /// Claims a path. Returns false if it is already claimed.
   func claim(_ path: SourcePath) -> Bool { places.withLock { $0.insert(path).inserted } }
 }

@@ -1,23 +1,23 @@
 import ReelCore
 import ReelSource
 
-/// Where mended files go.
+/// Where mended files are written.
 package struct MendTarget: Sendable {
-  /// Nil for a single file.
+  /// Nil for a single file, and for the working folder.
   let folder: SourcePath?
-  /// Whether files that are there are replaced.
+  /// Whether existing files are replaced.
   let replaces: Bool
   package let file: SourcePath?
 
   /// - Parameters:
-  ///   - file: for a single file; else they go into `folder`, or the working folder.
-  ///   - replaces: whether files that are there are replaced.
+  ///   - file: the target of a single file; otherwise files go into `folder`, or the working folder.
+  ///   - replaces: whether existing files are replaced.
   package init(file: SourcePath?, folder: SourcePath?, replaces: Bool) {
     (self.file, self.folder, self.replaces) = (file, folder, replaces)
   }
 
-  /// Mending keeps the container.
-  /// - Throws: `nameRefused` where the file was named, and its name says that it is another one.
+  /// Checks the named file against the container, which mending keeps.
+  /// - Throws: `nameRefused` if the file was named, and its extension is another container's.
   func check(_ container: MediaContainer) throws(MendError) {
     guard let file, let claimed = file.claimedExtension, MediaContainer.claimableExtensions.contains(claimed),
       container.contradicts(claimedExtension: claimed)
@@ -29,14 +29,14 @@ package struct MendTarget: Sendable {
     )
   }
 
-  /// Where the mended `source` goes.
-  /// - Parameter container: what its extension is to say in a folder; nil to leave it as it is.
+  /// Returns where the mended `source` goes.
+  /// - Parameter container: the one that its extension in a folder must state; nil to leave it as it is.
   func path(
     for source: SourcePath, below inputs: [SourceInput], extension container: MediaContainer?
   ) -> SourcePath {
     if let file { return file }
     let place = inputs.place(of: source)
-    // What leads out of the folder is only a name in it.
+    // A path that leads out of the folder contributes only its last component.
     let parts = place.bytes.split(separator: UInt8(ascii: "/"))
     let isInside = !parts.contains { $0.elementsEqual("..".utf8) || $0.elementsEqual(".".utf8) }
     var path = (folder ?? SourcePath(".")).appending(isInside ? place.bytes : place.lastComponent.bytes)

@@ -5,28 +5,28 @@ import ReelSandbox
 import ReelSource
 import ReelStorage
 
-/// Makes posters for posts that have none, of the videos in the folders where they are stored, or of copies that their store
-/// gives back.
+/// Makes posters for posts that have none, from the videos in the folders where they are stored, or from copies that
+/// their store returns.
 package struct MissingPosters: Sendable {
-  /// How it went.
+  /// The outcome of a run.
   package struct Count: Sendable {
     package var made = 0
     package var failed = 0
-    /// Posts without a poster whose store gives no video back, or needs a secret that was not given for it.
+    /// Posts without a poster in a store that returns no videos, or needs a secret that was not given.
     package var elsewhere = 0
-    /// Folders that are not there.
+    /// Folders that do not exist.
     package var gone: [Destination] = []
-    /// Stores that could not be used, and why.
+    /// The errors of stores that could not be used.
     package var unusable: [any Error] = []
   }
-  /// What became of one post: its poster, and where that was written.
+  /// The outcome for one post: its poster, and where that was written.
   package typealias Answer = Result<(poster: Poster, file: SourcePath), FileFailure>
-  /// A store of posts that was opened.
+  /// An open store of posts.
   package struct Store: Sendable {
     let uploader: any Uploader
-    /// What gives copies of its videos back; nil for a folder.
+    /// What returns copies of its videos; nil for a folder.
     let copies: VideoCopies?
-    /// Names them, with their keys behind it.
+    /// What names its videos in reports, followed by their keys.
     let place: String
 
     package init(uploader: any Uploader, copies: VideoCopies?, place: String) {
@@ -44,16 +44,16 @@ package struct MissingPosters: Sendable {
   private let open: @Sendable (Destination, _ mode: FolderModes?) async throws(UploadError) -> Store?
   private let report: @Sendable (SourcePath, Answer) throws -> Void
 
-  /// Posts that are worked on together: their posters are named, stored and shown as a batch.
+  /// The number of posts that are worked on together: their posters are named, stored and shown as a batch.
   private static let batch = 32
-  /// The same where the videos have to be copied here first.
+  /// The same if the videos have to be copied here first.
   private static let copiesAtOnce = 4
 
   /// - Parameters:
-  ///   - nameLength: characters of a poster's name.
-  ///   - width: posters made at once.
-  ///   - open: opens a store, with permissions for its objects (nil for those of the settings); nil for one that gives no
-  ///     video back, or needs a secret that was not given for it.
+  ///   - nameLength: the number of characters of a poster's name.
+  ///   - width: the number of posters made at once.
+  ///   - open: opens a store, with permissions for its objects (nil for those of the settings); returns nil for one
+  ///     that returns no videos, or needs a secret that was not given.
   ///   - report: told of each post, in the order of each store's feed.
   package init(
     _ options: PosterOptions, nameLength: Int, catalog: any PosterAdding & CatalogRepair,
@@ -66,9 +66,10 @@ package struct MissingPosters: Sendable {
     threads = BlockingQueue(label: "reel.posters", width: width)
   }
 
+  /// Makes the missing posters.
   /// - Parameters:
   ///   - destinations: the stores.
-  ///   - goesOn: whether a store that can't be used leaves the others their turn.
+  ///   - goesOn: whether to continue with the other stores if one can't be used.
   package func run(_ destinations: [Destination], goesOn: Bool) async throws -> Count {
     var count = Count()
     for destination in destinations {
@@ -108,12 +109,12 @@ package struct MissingPosters: Sendable {
     }
   }
 
-  /// What ends the work in one store.
+  /// An error that ends the work in one store.
   private struct StoreFailure: Error {
     let reason: any Error
   }
 
-  /// Whether a store of this kind gives its videos back.
+  /// Whether a store of this kind can return its videos.
   private static func mayGiveVideos(_ destination: Destination) -> Bool {
     DestinationAddress.kind(ofName: destination.name)?.givesVideos == true
   }
@@ -123,13 +124,13 @@ package struct MissingPosters: Sendable {
     return root
   }
 
-  /// Opening it as a store would make it.
+  /// Whether the folder exists. Opening it as a store would create it.
   private static func isThere(_ folder: String) -> Bool {
     var facts = stat()
     return stat(folder, &facts) == 0
   }
 
-  /// The permissions of the first of the videos that is there.
+  /// The permissions of the first video that is found.
   private static func mode(of posts: [PosterlessPost], in folder: String) -> FolderModes? {
     var facts = stat()
     let isFound = posts.contains { lstat(folder + "/" + $0.video.rawValue, &facts) == 0 }
@@ -156,7 +157,7 @@ package struct MissingPosters: Sendable {
   private struct Video: Sendable {
     let post: PosterlessPost
     let path: SourcePath
-    /// Of what a store gave back; nil for one that is read where it lies.
+    /// The copy that a store returned; nil for a video that is read in place.
     let copy: Result<SourceFile, PosterError>?
   }
 
@@ -186,7 +187,7 @@ package struct MissingPosters: Sendable {
       return true
     }
     for (path, error) in failures {
-      // What was not begun is no failure.
+      // What was not begun is not a failure.
       if error.code == .cancelled { continue }
       try tell(path, .failure(FileFailure(error, as: error.code)), &count)
     }
@@ -205,7 +206,7 @@ package struct MissingPosters: Sendable {
       .mapError { PosterError(.unreadable, $0.message) }
   }
 
-  /// Names, stores and shows them: as the poster of a video that is being published.
+  /// Names, stores and shows posters, as for a video that is being published.
   private func publish(
     _ made: [Made], in store: any Uploader, at place: String, _ count: inout Count
   ) async throws {
@@ -220,14 +221,14 @@ package struct MissingPosters: Sendable {
     let keys = try await catalog.namePosters(requests, in: store.destination)
     var shown: [(made: Made, poster: PostPoster)] = []
     for (one, key) in zip(made, keys) {
-      // Another process has made it meanwhile, or is at it.
+      // Another process has made it meanwhile, or is about to.
       guard let key else { continue }
       do throws(UploadError) {
         let stored = try await stored(one.source.intended, as: key, in: store)
         shown.append((one, PostPoster(one.poster, stored: one.post.beside(stored))))
       } catch {
         if error.code.endsTheRun { throw error }
-        // What was not begun is no failure.
+        // What was not begun is not a failure.
         if error.code == .cancelled { continue }
         if error.code == .conflict || error.standing != nil {
           // The next run draws another name.
@@ -252,7 +253,7 @@ package struct MissingPosters: Sendable {
     }
   }
 
-  /// The poster as it is stored now, or was by a run that died before its post showed it.
+  /// Stores the poster, or finds it as stored by a run that died before its post showed it.
   private func stored(
     _ source: UploadSource, as key: ObjectKey, in store: any Uploader
   ) async throws(UploadError) -> StoredObject {
@@ -274,7 +275,7 @@ package struct MissingPosters: Sendable {
 }
 
 extension PosterlessPost {
-  /// The poster as viewers find it: beside the video, where the video's address tells how.
+  /// Returns the poster at the URL where viewers find it: beside the video, if the video's URL ends with its key.
   fileprivate func beside(_ stored: StoredObject) -> StoredObject {
     guard videoURL.hasSuffix(video.rawValue) else { return stored }
     let url = videoURL.dropLast(video.rawValue.count) + stored.key.rawValue

@@ -1,7 +1,8 @@
 import ReelCore
 
 extension PostCatalog {
-  /// The posts with the numbers from `number` on, `size` numbers of them, oldest first; and the last number that there is.
+  /// Returns the posts in a page of `size` numbers from `number` on, the oldest
+  /// first; and the last number that there is.
   package func page(
     from number: Int, size: Int
   ) async throws(CatalogError) -> (page: FeedPage, last: Int?) {

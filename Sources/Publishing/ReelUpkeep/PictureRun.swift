@@ -2,37 +2,37 @@ import ReelCore
 import ReelIngest
 import ReelSource
 
-/// What became of one file of which pictures were to be made.
+/// The outcome for one file of which a picture was to be made.
 package struct PicturedFile<Output: Sendable>: Sendable {
   package let path: SourcePath
-  /// The state of the file when it was opened; nil when it could not be.
+  /// The state of the file when it was opened; nil if it could not be.
   package let identity: FileIdentity?
   package let result: Result<Output, FileFailure>
 
-  /// With settings named by `wording`.
+  /// Returns the same outcome, with settings named by `wording`.
   package func worded(_ wording: (ErrorMessage) -> String) -> PicturedFile {
     PicturedFile(path: path, identity: identity, result: result.mapError { $0.worded(wording) })
   }
 }
 
-/// Makes pictures of files, several at once, and gives them in the order of the files.
+/// Makes pictures of files, several at once, and returns them in the order of the files.
 package struct PictureRun: Sendable {
   private let inputs: [SourceInput]
   private let options: WalkOptions
   private let width: Int
 
-  /// - Parameter width: files worked on at once.
+  /// - Parameter width: the number of files worked on at once.
   package init(_ inputs: [SourceInput], options: WalkOptions, width: Int) {
     (self.inputs, self.options, self.width) = (inputs, options, width)
   }
 
-  /// How many bytes of pictures may wait for those before them.
+  /// The most bytes of pictures that may wait for earlier ones.
   private static let mostWaiting = 256 << 20
 
-  /// Calls `report` with what `make` made of each file, in order; it says whether the file has its picture. Gives whether
-  /// all have.
+  /// Calls `report` with what `make` made of each file, in order; it returns whether the file has
+  /// its picture. Returns whether all have.
   /// - Parameter largest: the most bytes that one of the results takes.
-  /// - Throws: ``PosterError`` when no file can be read at all; what `report` throws.
+  /// - Throws: ``PosterError`` if no file can be read at all; what `report` throws.
   package func run<Output: Sendable>(
     largest: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
@@ -51,7 +51,7 @@ package struct PictureRun: Sendable {
     return haveAll
   }
 
-  /// - Throws: ``PosterError`` after which no other file will fare better.
+  /// - Throws: ``PosterError`` after which no other file would fare better.
   private static func pictured<Output: Sendable>(
     _ walked: WalkedFile, _ make: (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ flag: CancellationFlag

@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelSource
 
-/// Where pictures go: into a file, a folder, or to standard output.
+/// Where pictures go: to a file, a folder, or standard output.
 package enum PictureTarget: Sendable {
   case file(SourcePath)
   case folder(SourcePath)
@@ -14,7 +14,7 @@ package enum PictureTarget: Sendable {
     if case .standardOutput = self { true } else { false }
   }
 
-  /// Makes the folder unless it is there.
+  /// Creates the folder unless it exists.
   fileprivate func prepare() throws(PictureRefusal) {
     guard case .folder(let path) = self, path.fileKind != S_IFDIR else { return }
     guard path.withCString({ mkdir($0, 0o777) }) == 0 else {
@@ -22,13 +22,13 @@ package enum PictureTarget: Sendable {
     }
   }
 
-  /// The name that `file` should have, where its ending is known to be another format's.
+  /// Returns the name that `file` should have, if its extension is known to be another format's.
   package static func name(insteadOf file: SourcePath) -> String? {
     guard let ending = file.claimedExtension, isOtherFormat(ending) else { return nil }
     return SourcePath(bytes: file.bytes.dropLast(ending.utf8.count)).text + "jpg"
   }
 
-  /// Whether a file whose name ends so is known not to be a JPEG.
+  /// Whether a file with this extension is known not to be a JPEG.
   private static func isOtherFormat(_ ending: String) -> Bool {
     otherFormats.contains(ending) || MediaContainer.claimableExtensions.contains(ending)
   }
@@ -44,31 +44,32 @@ package enum PictureTarget: Sendable {
   ]
 }
 
-/// No picture can be written there.
+/// The reason why no picture can be written there.
 package struct PictureRefusal: ReelError {
   package let message: String
 
   package init(_ message: String) { self.message = message }
 }
 
-/// Writes pictures, each whole or not at all.
+/// Writes pictures, each completely or not at all.
 ///
-/// In a folder a picture takes no other file's place, unless it may replace earlier pictures. In the place of a file that
-/// was named it replaces an earlier picture. Whatever is not a JPEG is never replaced, nor is a source.
+/// In a folder, a picture replaces no other file, unless it may replace earlier pictures. In place of a named file, it
+/// replaces an earlier picture. Anything that is not a JPEG is never replaced, nor is a source.
 package struct PictureWriter {
   private let target: PictureTarget
   /// Takes a picture for standard output.
   private let output: @Sendable ([UInt8]) throws -> Void
-  /// Whether pictures that are in the folder already are replaced.
+  /// Whether pictures that are already in the folder are replaced.
   private let replacesPictures: Bool
-  /// Names that were given in the folder.
+  /// Names that this run has used in the folder.
   private var taken: Set<[UInt8]> = []
-  /// The number that was given last, by the name before it.
+  /// The last number used, by the name before it.
   private var lastNumbers: [[UInt8]: Int] = [:]
-  /// The files that pictures are made of.
+  /// The files of which pictures are made.
   private var sources: Set<DirectoryIdentity> = []
 
-  /// - Throws: ``PictureRefusal`` when the folder can't be made, or what is in the place of the picture stays there.
+  /// - Throws: ``PictureRefusal`` if the folder can't be created, or if the picture
+  ///   must not replace what is in its place.
   package init(
     _ target: PictureTarget, replacesPictures: Bool, output: @escaping @Sendable ([UInt8]) throws -> Void
   ) throws(PictureRefusal) {
@@ -77,7 +78,7 @@ package struct PictureWriter {
     if case .file(let path) = target { try checkReplaceable(path) }
   }
 
-  /// The picture in whose place one is written that was named.
+  /// The existing picture that a named target replaces, if any.
   package var replaced: SourcePath? {
     guard case .file(let path) = target, let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG,
       status.st_size > 0
@@ -85,14 +86,14 @@ package struct PictureWriter {
     return path
   }
 
-  /// Remembers a file that a picture is made of, so that it is never replaced.
+  /// Remembers a file of which a picture is made, so that it is never replaced.
   package mutating func spare(_ source: FileIdentity) {
     sources.insert(DirectoryIdentity(source))
   }
 
-  /// Writes the picture of `source`, and gives where it is now.
-  /// - Throws: `FileFailure` when this picture can't have its name, ``PictureRefusal`` when no other can be written
-  ///   either, and what `output` does.
+  /// Writes the picture of `source`, and returns where it is now.
+  /// - Throws: `FileFailure` if this picture can't have its name, ``PictureRefusal`` if no other picture can be written
+  ///   either, and what `output` throws.
   package mutating func write(_ bytes: [UInt8], of source: SourcePath) throws -> SourcePath {
     switch target {
     case .standardOutput:
@@ -110,14 +111,14 @@ package struct PictureWriter {
         guard error.isAboutName else { throw Self.failure(path, error) }
         throw FileFailure(code: "nameRefused", message: "\(path.text) can't be written: \(error.reason)")
       }
-      // What an earlier run made of the same video.
+      // An earlier run made the same of this video.
       if Self.holds(path, bytes) { return path }
       try replace(path, with: bytes)
       return path
     }
   }
 
-  /// Puts the picture in the place of an earlier one.
+  /// Puts the picture in place of an earlier one.
   /// - Throws: as ``write(_:of:)``.
   private func replace(_ path: SourcePath, with bytes: [UInt8]) throws {
     guard let status = path.ownStatus, isPicture(path, status) else {
@@ -137,7 +138,8 @@ package struct PictureWriter {
 
   private static let ending = Array(".jpg".utf8)
 
-  /// `clip.jpg` for `clip.mp4`; where that is taken in this run, or a source, `clip.mp4.jpg`, then `clip.mp4-2.jpg`.
+  /// Returns `clip.jpg` for `clip.mp4`; if that is taken in this run, or is a source,
+  /// `clip.mp4.jpg`, then `clip.mp4-2.jpg`.
   private mutating func name(for source: SourcePath, in folder: SourcePath) -> [UInt8] {
     let name = source.lastComponent.bytes
     let stem = source.claimedExtension.map { Array(name.dropLast($0.utf8.count + 1)) } ?? name
@@ -157,14 +159,14 @@ package struct PictureWriter {
     return free
   }
 
-  /// Bytes of a name that the folder's file system takes; encrypted ones take fewer than 255.
+  /// The most bytes of a name that the folder's file system allows; encrypted ones allow fewer than 255.
   private func longest(in folder: SourcePath) -> Int {
     var facts = statvfs()
     guard folder.withCString({ statvfs($0, &facts) }) == 0 else { return 255 }
     return Int(min(255, max(64, facts.f_namemax)))
   }
 
-  /// As much of the stem as leaves room for the rest, and no half of a character.
+  /// Returns as much of the stem as leaves room for the rest, without splitting a character.
   private static func name(_ stem: [UInt8], _ number: String, _ longest: Int) -> [UInt8] {
     let rest = Array(number.utf8) + ending
     var stem = stem
@@ -176,19 +178,19 @@ package struct PictureWriter {
     return stem + rest
   }
 
-  // MARK: What is there
+  // MARK: Existing files
 
   private func isSource(_ status: stat?) -> Bool {
     status.map { sources.contains(DirectoryIdentity($0)) } ?? false
   }
 
-  /// Whether it is a regular file that is empty or begins like a JPEG, and no source.
+  /// Whether it is a regular file that is empty or begins like a JPEG, and is not a source.
   private func isPicture(_ path: SourcePath, _ status: stat) -> Bool {
     guard status.st_mode & S_IFMT == S_IFREG, !isSource(status) else { return false }
     return status.st_size == 0 || Self.bytes(of: path, atMost: 3) == [0xFF, 0xD8, 0xFF]
   }
 
-  /// - Throws: ``PictureRefusal`` when a regular file is there that is not an earlier picture.
+  /// - Throws: ``PictureRefusal`` if a regular file is there that is not an earlier picture.
   private func checkReplaceable(_ path: SourcePath) throws(PictureRefusal) {
     guard let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG else { return }
     guard !isSource(status) else {
@@ -208,15 +210,15 @@ package struct PictureWriter {
     return self.bytes(of: path, atMost: bytes.count) == bytes
   }
 
-  /// The first bytes of a regular file; nil when it can't be read.
+  /// Returns the first bytes of a regular file; nil if it can't be read.
   private static func bytes(of path: SourcePath, atMost count: Int) -> [UInt8]? {
     try? path.opened(O_RDONLY | O_NONBLOCK | O_NOCTTY).readToEnd(limit: count)
   }
 
   // MARK: Writing
 
-  /// Into the place of a file that was named. A pipe or a device is written to; a name that stood for one stays so. Of a
-  /// symbolic link, what it leads to is replaced.
+  /// Writes to a named file. A pipe or a device is written into, and a name that stands for one remains. If it is a
+  /// symbolic link, its target is replaced.
   private static func write(_ bytes: [UInt8], to path: SourcePath) throws(SystemError) {
     let isRegular = path.fileKind.map { $0 == S_IFREG } ?? true
     let isLink = path.ownStatus.map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
@@ -225,7 +227,7 @@ package struct PictureWriter {
     try fill(path, O_WRONLY | O_CREAT | O_NOCTTY | (isRegular ? O_TRUNC : 0), bytes)
   }
 
-  /// Beside it first, then in its place.
+  /// Writes the file under a temporary name, and then moves it into place.
   private static func replace(_ path: SourcePath, _ bytes: [UInt8]) throws(SystemError) {
     let passing = passing(for: path)
     do throws(SystemError) {
@@ -237,8 +239,8 @@ package struct PictureWriter {
     }
   }
 
-  /// Beside it first, then in a place that no file has.
-  /// - Returns: false when a file is there.
+  /// Writes the file under a temporary name, and then gives it a name that no file has.
+  /// - Returns: false if there is a file of that name.
   private static func place(_ bytes: [UInt8], at path: SourcePath) throws(SystemError) -> Bool {
     guard path.ownStatus == nil else { return false }
     let passing = passing(for: path)
@@ -252,7 +254,7 @@ package struct PictureWriter {
     return true
   }
 
-  /// A name beside `path` that nobody has.
+  /// Returns an unused name beside `path`.
   private static func passing(for path: SourcePath) -> SourcePath {
     let folder = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { Array(path.bytes[...$0]) } ?? []
     let number = UInt64.random(in: 0 ... .max)
@@ -269,6 +271,6 @@ package struct PictureWriter {
 }
 
 extension SystemError {
-  /// Whether another name might be taken where this one was not.
+  /// Whether another name might be possible where this one was not.
   fileprivate var isAboutName: Bool { [ENAMETOOLONG, EINVAL, EILSEQ, EISDIR, ENOTDIR].contains(code) }
 }

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelSource
 
-/// The posts that a command's arguments mean.
+/// The posts that a command's arguments name.
 package struct PostSelection: Sendable {
   /// Ids and files.
   package let subjects: [SourcePath]
@@ -10,9 +10,9 @@ package struct PostSelection: Sendable {
   private let includesKept: Bool
 
   /// - Parameters:
-  ///   - filter: chooses them where there are no subjects.
+  ///   - filter: selects the posts if there are no subjects.
   ///   - isOfRemoved: whether removed posts are meant.
-  ///   - includesKept: whether those whose objects may be in the store are meant, too.
+  ///   - includesKept: whether removed posts whose objects may be in the store are meant, too.
   package init(
     subjects: [SourcePath], filter: PostFilter = PostFilter(), isOfRemoved: Bool = false,
     includesKept: Bool = false
@@ -21,14 +21,14 @@ package struct PostSelection: Sendable {
     (self.isOfRemoved, self.includesKept) = (isOfRemoved, includesKept)
   }
 
-  /// A file is no post, or can't be read.
+  /// The error of a file that is not a post, or can't be read.
   package struct Obstacle: ReelError {
     package let text: ErrorMessage
     package var message: String { text.description }
   }
 
-  /// Each once, the newest first where a filter chooses them.
-  /// - Throws: ``Obstacle`` for a subject that is no post; nothing has been changed then.
+  /// Returns the posts, each once; the newest first if a filter selects them.
+  /// - Throws: ``Obstacle`` for a subject that is not a post; nothing has been changed then.
   package func posts(in catalog: any PostChanging) async throws -> [PostID] {
     var found: [PostID] = []
     var seen: Set<PostID> = []
@@ -50,7 +50,8 @@ package struct PostSelection: Sendable {
   private func posts(_ path: SourcePath, in catalog: any PostChanging) async throws -> [PostID] {
     if let id = PostID(path.text) { return [id] }
     let digest = try await Self.digest(of: path)
-    // Those that are not what is asked for only where there are no others: the answer is that it is so already.
+    // Posts of the other kind are returned only if there are none of the requested kind: the command will answer that
+    // they are in that state already.
     func inFeed() async throws -> [PostID] { try await catalog.posts(of: digest).map(\.id) }
     let removed = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
       try catalog.removedPosts(of: digest)
@@ -64,7 +65,8 @@ package struct PostSelection: Sendable {
     return found
   }
 
-  /// What an id or a file means, the removed ones only where no other is meant. Nothing without a catalog.
+  /// Returns the posts that an id or a file names; removed ones only if there are no
+  /// others. Without a catalog, there are none.
   /// - Throws: ``Obstacle`` for what is neither an id nor a file that can be read.
   package static func meant(
     by subject: SourcePath, in catalog: (any PostChanging)?
@@ -85,7 +87,8 @@ package struct PostSelection: Sendable {
     )
   }
 
-  /// - Throws: ``Obstacle`` where it can't be read.
+  /// Returns the digest of a file.
+  /// - Throws: ``Obstacle`` if it can't be read.
   package static func digest(of path: SourcePath) async throws -> ContentDigest {
     let digest = try await BlockingQueue(label: "reel.digest", width: 1).run {
       do throws(SourceError) {

@@ -4,28 +4,28 @@ import ReelLibrary
 import ReelStorage
 import ReelStores
 
-/// A store that has moved. Each of its objects is looked for where it is now; only then the catalog is changed, in one
-/// transaction.
+/// A store that has moved. Each of its objects is looked for in its present place; only then is the
+/// catalog changed, in one transaction.
 package struct StoreRelocation: Sendable {
-  /// As the catalog names it.
+  /// Its former place, as the catalog names it.
   package let from: Destination
-  /// Where it is now.
+  /// Its present place.
   package let to: Destination
   private let store: StoreVerification.Store
 
-  /// Why it can't be recorded.
+  /// The reason why the move can't be recorded.
   package struct Obstacle: ReelError {
     package let message: String
   }
 
   /// - Parameters:
-  ///   - old: where it was, by its address or as the catalog names it.
-  ///   - new: where it is now.
+  ///   - old: its former place, by its address or as the catalog names it.
+  ///   - new: its present place.
   ///   - known: the stores of the catalog.
-  /// - Throws: ``Obstacle``, and as ``Stores/open(_:)``.
+  /// - Throws: ``Obstacle``, and what ``Stores/open(_:)`` throws.
   package init(of old: String, to new: String, in stores: Stores, known: [Destination]) async throws {
     from = try await Self.destination(old, in: stores, known)
-    // What can't be parsed is told by opening it.
+    // If an address can't be parsed, opening it will say so.
     if let here = DestinationAddress.kind(ofName: from.name),
       let there = DestinationAddress.kind(ofName: new), here != there
     {
@@ -41,14 +41,15 @@ package struct StoreRelocation: Sendable {
   private static func destination(
     _ old: String, in stores: Stores, _ known: [Destination]
   ) async throws -> Destination {
-    // A link to where it is now may have been left behind: the folder's path as it is written.
+    // A link to the present place may have been left behind, so take the folder's path as it is written.
     let written = Destination(URL(filePath: old, directoryHint: .notDirectory).absoluteString)
     if !known.contains(Destination(old)), known.contains(written) { return written }
     return try await stores.known(old, among: known)
   }
 
-  /// Looks for every object, and tells of each.
-  /// - Throws: ``UploadError`` when the store can't be looked into, ``CatalogError``, and what `tell` throws, which ends it.
+  /// Looks for every object, and reports on each.
+  /// - Throws: ``UploadError`` if the store can't be examined, ``CatalogError``, and what
+  ///   `tell` throws, which ends the search.
   package func look(
     _ catalog: any CatalogExamination, readingObjects: Bool, tell: (VerifiedObject) throws -> Void
   ) async throws {
@@ -68,7 +69,7 @@ package struct StoreRelocation: Sendable {
             try tell(VerifiedObject(verified.object, in: to, verdict: verified.verdict))
           } catch {
             problem = error
-            // Nobody listens any more: there is no use in going on, and nothing comes after.
+            // There is no listener any more, so nothing would be reported: cancel the task.
             withUnsafeCurrentTask { $0?.cancel() }
           }
         }
@@ -79,9 +80,9 @@ package struct StoreRelocation: Sendable {
     if let problem { throw problem }
   }
 
-  /// Writes it down.
-  /// - Parameter objects: how many were found.
-  /// - Throws: ``CatalogError``; nothing has changed then.
+  /// Records the move in the catalog.
+  /// - Parameter objects: the number of objects that were found.
+  /// - Throws: ``CatalogError``; then nothing has changed.
   package func record(
     in catalog: any StoreRelocating, holding objects: Int, duplicates: DuplicateHandling
   ) async throws(CatalogError) {

@@ -5,17 +5,17 @@ import ReelSource
 import ReelStorage
 import ReelStores
 
-/// All that is asked of a catalog.
+/// Everything that a catalog can do.
 package typealias WholeCatalog = PosterAdding & PostChanging & CatalogExamination & CatalogRepair
   & StoreRelocating & UploadCheckpoints
 
-// Each kind of work sees a store of its own way.
+// Each kind of work has its own view of a store.
 extension Stores {
-  /// Where what is read or copied lies until it is whole; nil for `TMPDIR`, or `/tmp`.
+  /// The folder for what is read or copied until it is complete; nil for `TMPDIR`, or `/tmp`.
   private var temporaries: String? { library.map { $0 + "/tmp" } }
 
-  /// A store whose posts are changed.
-  /// - Parameter option: says that the credentials at hand are for a store.
+  /// Opens a store whose posts are changed.
+  /// - Parameter option: the option that says which store the available credentials are for.
   package func changed(
     _ destination: Destination, option: ErrorMessage = "\(setting: .to)"
   ) async throws(UploadError) -> PostChanges.Store {
@@ -27,11 +27,11 @@ extension Stores {
       reader: opened.uploader as? any ReadableStore, folder: opened.folder)
   }
 
-  /// What opens the stores of posts that are moved to the one that `to` names.
+  /// Returns what opens the stores of posts that are moved to the one that `to` names.
   /// - Parameters:
-  ///   - from: the store that the credentials at hand are for, too; nil when nobody said.
-  ///   - option: says so.
-  /// - Throws: as ``Stores/open(_:)`` and ``OpenedStore/checkIsMounted(in:)``.
+  ///   - from: another store that the available credentials are for; nil if none was named.
+  ///   - option: the option that names it.
+  /// - Throws: what ``Stores/open(_:)`` and ``OpenedStore/checkIsMounted(in:)`` throw.
   package func moving(
     to: String?, from: String?, option: ErrorMessage, in catalog: any PostCatalog
   ) async throws -> @Sendable (Destination) async throws(UploadError) -> PostChanges.Store {
@@ -45,24 +45,24 @@ extension Stores {
     }
   }
 
-  /// A store that is held against the catalog; nil where its secret is not at hand.
+  /// Opens a store that is compared against the catalog; nil if its secret is not available.
   package func verified(_ destination: Destination) async throws(UploadError) -> StoreVerification.Store? {
     guard let opened = try await open(destination) else { return nil }
     return try Self.verified(opened)
   }
 
-  /// The same of one that is open.
+  /// Does the same with an open store.
   package static func verified(_ opened: OpenedStore) throws(UploadError) -> StoreVerification.Store {
     StoreVerification.Store(RetryingUploader(base: opened.uploader), recorder: try opened.recorder())
   }
 
-  /// A store that is looked into; nil for one of a kind that can't be.
+  /// Opens a store that is examined; nil for one of a kind that can't be.
   func examined(_ destination: Destination) async throws(UploadError) -> LibraryExamination.Store? {
     guard DestinationAddress.kind(ofName: destination.name)?.canBeExamined == true else { return nil }
     return try await needed(destination).uploader as? any Uploader & StoreExamination
   }
 
-  /// What keeps the posts of a store; nil for one that keeps none.
+  /// Returns what keeps the posts of a store; nil for a store that keeps none.
   func recorder(of destination: Destination) async throws(UploadError) -> (any PostRecorder)? {
     guard Self.keepsPosts(destination) else { return nil }
     return try await needed(destination).recorder()
@@ -75,7 +75,8 @@ extension Stores {
     return opened
   }
 
-  /// A store whose videos get posters; nil for one that gives no video back, and for one whose secret is not at hand.
+  /// Opens a store whose videos get posters; nil for one that returns no videos, and
+  /// for one whose secret is not available.
   package func illustrated(
     _ destination: Destination, mode: FolderModes?
   ) async throws(UploadError) -> MissingPosters.Store? {
@@ -96,12 +97,12 @@ extension Stores {
     "needs credentials, and those that are set may be for another store: if they are for this one, name it with \(option)"
   }
 
-  /// What changes posts in these stores.
+  /// Returns what changes posts in these stores.
   /// - Parameters:
-  ///   - supply: the video of a post that is restored, where the store does not have it any more.
+  ///   - supply: the source of a restored post's video, if the store no longer has it.
   ///   - open: opens a store; nil for ``changed(_:option:)``.
   ///   - notice: told what a store keeps of an object that was removed.
-  ///   - tell: told what has become true; what it throws leaves it to be told by the next one.
+  ///   - tell: told what has become true. If it throws, that is left for the next process to tell.
   package func changes(
     of catalog: any PostChanging, supply: FileRestoreSource? = nil,
     open: (@Sendable (Destination) async throws(UploadError) -> PostChanges.Store)? = nil,

@@ -1,16 +1,16 @@
 import ReelCore
 import ReelSource
 
-/// Copies of posts' videos that their store gives back: files without a name, which go when nobody reads them any more.
+/// Copies of posts' videos that their store returns: unnamed files, which vanish with their last reader.
 package struct VideoCopies: Sendable {
   let store: any ReadableStore
-  /// Where the copies lie; nil for `TMPDIR`, or `/tmp`.
+  /// The folder for the copies; nil for `TMPDIR`, or `/tmp`.
   let folder: String?
 
   package init(store: any ReadableStore, folder: String?) { (self.store, self.folder) = (store, folder) }
 
-  /// Copies of exactly the bytes that were published, all at once.
-  /// - Throws: ``UploadError`` for what would end each of them alike.
+  /// Copies exactly the bytes that were published, of all posts at once.
+  /// - Throws: ``UploadError`` for an error that would end each of them alike.
   func files(of posts: [PosterlessPost]) async throws -> [ObjectKey: Result<SourceFile, PosterError>] {
     try await withThrowingTaskGroup(of: (ObjectKey, Result<SourceFile, PosterError>).self) { group in
       for post in posts { group.addTask { (post.video, try await file(of: post)) } }

@@ -4,8 +4,9 @@ import Glibc
 package enum FileBytes {
   /// An open file; it is read by position, neither moved nor closed.
   case descriptor(Int32)
-  /// Whatever this gives: it puts bytes from an offset on into the buffer, of as many as are expected to be read from
-  /// there on, and tells how many; 0 at the end, nil when there are none to be had. What it waits for costs no time.
+  /// A function that copies bytes from the given offset into the buffer. Its last argument is the number of bytes
+  /// expected to be read from that offset on. It returns the number copied, 0 at the end of the file, or nil if the
+  /// bytes are unavailable. The time spent in it does not count against the deadline.
   case asking((UnsafeMutableRawBufferPointer, Int64, Int) -> Int?)
 }
 
@@ -17,24 +18,24 @@ package final class BoundedSource: ByteReading {
   package enum Stop: Hashable {
     case deadline
     case budget
-    /// The file is shorter than it was said to be.
+    /// The file is shorter than stated.
     case shrunk
     /// `pread` failed with this `errno`.
     case failed(Int32)
-    /// Who was asked for bytes gives none any more.
+    /// The function of `FileBytes.asking` gives no more bytes.
     case withheld
   }
 
-  /// Bytes in all, as it was said.
+  /// The file's size in bytes, as stated by the caller.
   package let size: Int64
   /// Where FFmpeg's next read begins.
   var position: Int64 = 0
-  /// Why reading has stopped; nil as long as it goes on.
+  /// Why reading has stopped; nil as long as it continues.
   package private(set) var stop: Stop?
   private(set) var bytesRead: Int64 = 0
-  /// How many bytes there are until the file seems to end; nil for all of it.
+  /// The number of bytes that may still be read before the file appears to end; nil for no such limit.
   var allowance: Int64?
-  /// What will most likely be read as a whole.
+  /// The range that will most likely be read completely.
   private var expected: Range<Int64>?
   private let file: FileBytes
   private let budget: Int64
@@ -50,20 +51,21 @@ package final class BoundedSource: ByteReading {
     halfTime = start &+ nanoseconds / 2
   }
 
-  /// Whether half of the time has passed.
+  /// Whether half of the time limit has passed.
   var isPastHalfTime: Bool { Self.now() >= halfTime }
 
-  /// What is left of the time.
+  /// The seconds left of the time limit; negative after the deadline.
   var secondsLeft: Double { Double(deadline) / 1e9 - Double(Self.now()) / 1e9 }
 
-  /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
+  /// Returns whether the deadline has passed. If so, and nothing else has stopped the reading, records it as the
+  /// reason.
   package func isOverdue() -> Bool {
     guard Self.now() >= deadline else { return false }
     if stop == nil { stop = .deadline }
     return true
   }
 
-  /// Fills `buffer` from `offset` on; gives how many bytes, 0 at the end, nil when reading has stopped.
+  /// Fills `buffer` from `offset` on. Returns the number of bytes read, 0 at the end, or nil if reading has stopped.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     guard stop == nil, !isOverdue() else { return nil }
     guard offset >= 0, offset < size else { return 0 }
@@ -102,7 +104,7 @@ package final class BoundedSource: ByteReading {
 
   package func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
 
-  /// Structures are read in small steps that lie close together.
+  /// The fewest bytes to read at a time: structures are read in small steps that lie close together.
   private static let readAhead = 1024
   private var ahead: [UInt8] = []
   private var aheadStart: Int64 = 0

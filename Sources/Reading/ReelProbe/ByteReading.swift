@@ -1,29 +1,29 @@
-/// Bytes that are read by position.
+/// Bytes that can be read by position.
 package protocol ByteReading {
-  /// Bytes in all.
+  /// The total number of bytes.
   var size: Int64 { get }
 
   /// Up to `count` bytes at `offset`; fewer at the end, none beyond it or when reading has failed.
   func bytes(at offset: Int64, count: Int) -> [UInt8]
 
-  /// Whether bytes are fetched from far away, so that only few of them should be read.
+  /// Whether bytes are fetched over a network, so that only few of them should be read.
   var isFar: Bool { get }
 
-  /// Whether so much was read, or so much time has passed, that the rest is left for what has to be read.
+  /// Whether so many bytes were read, or so much time has passed, that the rest is reserved for what has to be read.
   var isHalfSpent: Bool { get }
 
-  /// Says that all of `range` will most likely be read, so that what lies far away is fetched at once.
+  /// Announces that all of `range` will most likely be read, so that a remote file's bytes can be fetched at once.
   func willRead(_ range: Range<Int64>)
 }
 
 extension ByteReading {
-  /// Whether that is so: not for a file that is here.
+  /// False by default, as for a local file.
   package var isFar: Bool { false }
 
-  /// Never, where nothing limits the reading.
+  /// False by default, as nothing limits the reading.
   package var isHalfSpent: Bool { false }
 
-  /// Means nothing where every byte is as near as the others.
+  /// Does nothing by default: a local file needs no prefetching.
   func willRead(_ range: Range<Int64>) {}
 
   /// The big-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.

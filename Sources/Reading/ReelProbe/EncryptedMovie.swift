@@ -1,8 +1,8 @@
 import CFFmpeg
 import ReelCore
 
-/// The facts of an encrypted ISO base media file that FFmpeg does not open: its tables and the headers of its codecs are in
-/// the clear (ISO/IEC 23001-7).
+/// The facts of an encrypted ISO base media file that FFmpeg does not open. Its tables and codec headers are not
+/// encrypted (ISO/IEC 23001-7).
 struct EncryptedMovie {
   private let structure: FileStructure
   private let iso: ISOFileMap
@@ -10,7 +10,8 @@ struct EncryptedMovie {
   private let file: BoundedSource
   private var fragments: MovieFragments? { iso.fragmentTable }
 
-  /// Nil for a file that is not encrypted, or not all there.
+  /// Returns nil if the file is not encrypted, its index is missing or cut off, or it has no track of pictures or
+  /// sound.
   init?(_ structure: FileStructure, _ file: BoundedSource) {
     guard let iso = structure.iso, iso.encrypted, iso.movie != nil, !iso.movieIsCut,
       let tracks = MovieTracks(structure), iso.tracks.contains(where: \.isSeenOrHeard)
@@ -50,7 +51,7 @@ struct EncryptedMovie {
 }
 
 extension SampleEntry {
-  /// What the record of AC-3 or E-AC-3 says; nil for other sound.
+  /// The sound that an AC-3 or E-AC-3 record describes; nil for other sound.
   var dolbySound: SoundHeader? {
     guard let configuration else { return nil }
     switch original ?? format {

@@ -1,12 +1,12 @@
 import CFFmpeg
 import ReelCore
 
-/// Reads what a file says about itself with FFmpeg's libraries, in this process, on this thread.
+/// Reads what a file says about itself, with FFmpeg's libraries, in this process and on the calling thread.
 ///
-/// The bytes are a stranger's: call it in a confined worker. It opens nothing, starts no thread, and writes
-/// nothing anywhere.
+/// The bytes are untrusted: call it in a confined worker. It opens nothing, starts no thread, and writes nothing
+/// anywhere.
 package struct FFmpegReader {
-  /// Those that take no longer than they must.
+  /// The ways that read no more than they need.
   package static let quickWays: Set<ProbeMethod> = [.header, .packets, .full]
 
   private let limits: ReadingLimits
@@ -14,13 +14,14 @@ package struct FFmpegReader {
 
   /// - Parameters:
   ///   - limits: how much one file may cost.
-  ///   - ways: the ways that may be taken; the full one always may, where no other can. With the thorough one, only that is.
+  ///   - ways: the ways that may be taken. The full way is always allowed if no other works. If this contains the
+  ///     thorough way, only that is taken.
   package init(limits: ReadingLimits = .default, ways: Set<ProbeMethod> = quickWays) {
     self.limits = limits
     self.ways = ways
   }
 
-  /// The version of libavformat that reads, such as `59.27.100`.
+  /// The version of the libavformat in use, such as `59.27.100`.
   package static var version: String {
     let version = avformat_version()
     return "\(version >> 16).\(version >> 8 & 0xff).\(version & 0xff)"
@@ -31,7 +32,7 @@ package struct FFmpegReader {
   /// - Parameters:
   ///   - file: where its bytes come from.
   ///   - size: the file's size in bytes.
-  ///   - container: what the first bytes showed; the brand within its family is looked at again.
+  ///   - container: the container that the first bytes showed. The brand within its family is examined again.
   /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `externalMedia`, `timeout`, `memoryLimit`,
   ///   `sourceChanged` or `unreadable`.
   package func read(

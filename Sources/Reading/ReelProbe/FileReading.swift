@@ -6,7 +6,7 @@ import ReelCore
 struct FileReading {
   let source: BoundedSource
   let structure: FileStructure
-  /// When its packets are shown, where that is read without FFmpeg.
+  /// The presentation times of its packets, if these are read without FFmpeg.
   let clock: ContentClock?
   let failure: ReadFailure
   let limits: ReadingLimits
@@ -24,7 +24,7 @@ struct FileReading {
       }
       return try readFully(try open(decoding: .all), because: reason)
     } catch {
-      // FFmpeg refuses some ways of encryption, and calls what it refuses invalid.
+      // FFmpeg rejects some kinds of encryption, and reports such files as invalid data.
       guard error.code == .corrupt, source.stop == nil, let media = EncryptedMovie(structure, source)?.media
       else {
         throw error
@@ -41,14 +41,14 @@ struct FileReading {
     return streams
   }
 
-  /// What came of a short way.
+  /// The outcome of a short way.
   private enum Brief {
     case known(Reading)
-    /// Why not. The file must be opened anew: packets have been read from it.
+    /// Why it did not suffice. The file must be reopened, as packets have been read from it.
     case unknown(String)
   }
 
-  /// Opens the file; again and again if need be, each time from its beginning.
+  /// Opens the file, each time from its beginning. May be called several times.
   private func open(decoding video: CodecAllowList.Video) throws(ProbeError) -> OpenedInput {
     source.position = 0
     let input = try rethrowing(
@@ -62,7 +62,7 @@ struct FileReading {
     return input
   }
 
-  /// Reads the header alone, or without a decoder whose answer the bitstream's own headers give.
+  /// Reads the header alone, or packets without the decoders that the bitstream's own headers replace.
   private func readBriefly(
     _ input: borrowing OpenedInput, by ways: Set<ProbeMethod>
   ) throws(ProbeError) -> Brief {
@@ -89,7 +89,7 @@ struct FileReading {
     return .unknown("\(reason); \(doubt)")
   }
 
-  /// Reads as many packets as FFmpeg wants to see, without the decoders whose answers the bitstream's own headers give.
+  /// Reads as many packets as FFmpeg wants to see, without the decoders that the bitstream's own headers replace.
   private func readPackets(
     _ input: borrowing OpenedInput, _ header: HeaderFacts, because reason: String?
   ) throws(ProbeError) -> Brief {
@@ -102,7 +102,7 @@ struct FileReading {
     var scan = PacketScan(
       input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
     guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
-      // No decoder was missing.
+      // None of the decoders that were left out was needed.
       let found = try facts(
         header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
       return .known(
@@ -166,7 +166,8 @@ struct FileReading {
       media: media, method: .thorough, evidence: thorough.evidence, rewriting: found.rewriting)
   }
 
-  /// The first picture, of which the stream's parameters then tell; nil where it can't be decoded, or is scrambled.
+  /// Decodes the first picture and sets the stream's parameters from it. Returns nil if it can't be decoded or is
+  /// scrambled.
   private func decodedPicture(_ streams: StreamChoice, _ scan: borrowing PacketScan) -> DecodedPicture? {
     guard let stream = streams.video, !structure.isScrambled(stream),
       let picture = scan.first.flatMap({ DecodedPicture($0, stream) })
@@ -175,16 +176,18 @@ struct FileReading {
     return picture
   }
 
-  /// The streams, after FFmpeg has looked at their packets.
+  /// Returns the streams, after FFmpeg has examined their packets.
   private func analyzed(_ input: borrowing OpenedInput) throws(ProbeError) -> StreamChoice {
-    // Its result says little: with too little memory it is 0, with one stream too many it is not.
+    // The result is ignored because it says little: it is 0 if memory ran out, and not 0 if there is one stream too
+    // many.
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     structure.namedCodecs?.complete(input.streams, from: source)
     let streams = choice(input)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
-    // For the duration of one of MPEG's multiplexes it has gone to the end, and comes back to where it was then.
+    // To find the duration of an MPEG multiplex, FFmpeg has read its end, and then returned to where it was before.
+    // Start over at the first byte.
     if structure.container.isMPEG { av_seek_frame(input.context, -1, 0, AVSEEK_FLAG_BYTE) }
     return streams
   }
@@ -254,14 +257,15 @@ struct FileReading {
     return (media, rewriting)
   }
 
-  /// A codec that the header claims and the first packet is not of.
+  /// A warning if the first packet is not of the codec that the header names.
   private func codecDoubted(
     _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
       media.encrypted != true, media.external != true, !structure.isScrambled(stream),
-      // Pictures that were read past a packet tell more than its beginning where it may begin anywhere: a multiplex that
-      // was cut out of another one, and names that FFmpeg does not know.
+      // A multiplex that was cut out of a longer one may begin anywhere, and so may a stream whose codec FFmpeg does
+      // not know by name. There, pictures that were decoded beyond the first packet are better evidence than its
+      // first bytes.
       media.video?.pixelFormat == nil
         || !structure.container.isMPEG && structure.namedCodecs?.pictures == nil
     else { return nil }
@@ -281,9 +285,9 @@ struct FileReading {
       return MediaWarning(
         .claimUnchecked, "the record of its codec describes other pictures than its first one", fact: "video")
     }
-    // An index leads to where a picture begins, and a decoder made nothing of it.
+    // The index leads to the beginning of a picture, yet a decoder could not decode it.
     guard structure.iso != nil, media.truncated != true, media.video?.pixelFormat == nil,
-      // Plain pixels need no decoder.
+      // Uncompressed pixels need no decoder.
       CodecAllowList.reads(parameters.pointee.codec_id), parameters.pointee.codec_id != AV_CODEC_ID_RAWVIDEO,
       MovieTracks(structure)?.track(of: stream)?.isPassedOver(by: stream) != true,
       let first = bytes.first, !bytes.allSatisfy({ $0 == first })
@@ -293,8 +297,8 @@ struct FileReading {
       fact: "video.codec", stated: .text(claimed))
   }
 
-  /// Pixels that are claimed to be stored plainly, where the first packet has no room for them, or far more than they need.
-  /// Where it has none, what is claimed of them is taken back.
+  /// A warning if the first packet is too small for the uncompressed pixels that the header claims, or far larger
+  /// than they need. If it is too small, the facts about those pixels are cleared.
   private func rawDoubted(
     _ stream: StreamChoice.Stream?, _ media: inout MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
@@ -322,7 +326,7 @@ struct FileReading {
         .flatMap { VideoFacts.codecName($0) }.map { .text($0) })
   }
 
-  /// Pictures whose blocks are not as many as the size in the header makes.
+  /// A warning if the number of blocks in a Hap picture does not match the size in the header.
   private func textureDoubted(
     _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
@@ -339,8 +343,8 @@ struct FileReading {
       fact: "video", stated: .text("\(parameters.width)x\(parameters.height)"))
   }
 
-  /// Sound of which its frames tell the codec, which its header names otherwise. MP4 has one name for several, and of
-  /// MPEG's multiplexes none names a layer.
+  /// Warnings for sound whose frames show another codec than the header names. Not for MP4, where one name stands for
+  /// several codecs, nor for MPEG's multiplexes, whose names do not state the layer.
   private func soundsRenamed(
     _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, besides others: [Int: MediaWarning]
   ) -> [MediaWarning] {
@@ -359,10 +363,11 @@ struct FileReading {
     }
   }
 
-  /// The first frame of a sound stands near the beginning.
+  /// The most bytes to read in search of the first frame of a sound, which is near the beginning.
   private static let mostBytesToSound: Int64 = 2 << 20
 
-  /// Ogg has its tags in the streams; AVI's are read without FFmpeg, which takes them for UTF-8.
+  /// Returns the file's tags. Ogg has them in its streams. Those of an AVI are read without FFmpeg, which takes them
+  /// for UTF-8.
   private func tags(_ context: UnsafeMutablePointer<AVFormatContext>, _ streams: StreamChoice) -> Tags {
     let own = Tags(context.pointee.metadata)
     if let avi = structure.avi { return Tags(avi).joined(with: own) }
@@ -372,7 +377,7 @@ struct FileReading {
     }
   }
 
-  /// Nil for the MP4 family, whose tables are looked at elsewhere.
+  /// Returns nil for the MP4 family, whose tables are examined elsewhere.
   private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence? {
     guard structure.iso == nil else { return nil }
     return ContentEvidence(
@@ -380,7 +385,7 @@ struct FileReading {
       clock: clock, file: source)
   }
 
-  /// What the content itself says counts, whatever the headers do.
+  /// Replaces what the headers claim with what the content itself says.
   private func takeContent(_ evidence: ContentEvidence, _ scan: inout PacketScan, into media: inout MediaInfo)
   {
     if media.video != nil {
@@ -422,7 +427,7 @@ struct FileReading {
     }
   }
 
-  /// AVCHD keeps the time of recording with the pictures.
+  /// Returns the recording time that AVCHD stores with its pictures; nil if there is none.
   private func cameraTime(_ streams: StreamChoice, _ scan: inout PacketScan) -> Date? {
     guard [.mpegTS, .m2ts].contains(structure.container), let stream = streams.video,
       stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264
@@ -464,10 +469,12 @@ struct FileReading {
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }
 
-  /// AAC without a record of its codec: sample entries say two channels and the rate of some other stage of it, too.
+  /// The facts of AAC without a configuration record. The sample entry counts only for a rate that the times confirm:
+  /// it may state two channels for any sound, and the rate of another stage of decoding.
   private func unrecorded(_ stream: StreamChoice.Stream, _ track: ISOTrack) -> AudioFacts {
     let stated = AudioFacts(stream)
-    // FFmpeg may have read one that is none. The second version of QuickTime's entries has 1 in the place of a rate.
+    // FFmpeg may have taken its rate from a record that is not valid. Version 2 of QuickTime's sample entries has 1
+    // in the field of the rate.
     let own = track.entry?.sampleRate.flatMap { $0 > 1 ? $0 : nil } ?? stated.sampleRate
     let rate = own.flatMap { rate in
       SoundClock.confirms(rate, of: track, structure.iso?.fragmentTable) ? rate : nil
@@ -475,10 +482,10 @@ struct FileReading {
     return AudioFacts(codec: stated.codec, sampleRate: rate)
   }
 
-  /// What FFmpeg leaves to the container: it knows VP8's pixel format without decoding, and so takes the size from there,
-  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone, and from 9 on what the container
-  /// says of colours stays. Of encrypted pictures a decoder makes nothing, or only sometimes something; their headers are in
-  /// the clear.
+  /// Completes the stream's parameters from its first packet where FFmpeg relies on the container. FFmpeg knows VP8's
+  /// pixel format without decoding, and so takes the size from the container, right or wrong. From 7.1 on its decoder
+  /// reports ProRes's colors with each picture only; from 9 on, colors from the container stay. A decoder fails on
+  /// encrypted pictures, or succeeds only sometimes, but their headers are in the clear.
   private func believeFrames(
     of stream: UnsafeMutablePointer<AVStream>, _ header: HeaderFacts, isParsed: Bool, _ scan: inout PacketScan
   ) {
@@ -487,14 +494,14 @@ struct FileReading {
     let hasHeader = BitstreamHeader.codecs.contains(codec)
     let isEncrypted = structure.encrypted == true && hasHeader
     let namesTransfer = header.transfers[stream.pointee.index] != nil && hasHeader
-    // A header that was parsed has told it all, but for Motion JPEG, which FFmpeg's decoder tells of.
+    // A parsed header has already been applied, except for that of Motion JPEG, which FFmpeg's decoder has read.
     let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
     let isLeft =
       [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
-      // FFmpeg goes by the largest size that the stream allows.
+      // FFmpeg reports the largest size that the stream allows.
       || codec == AV_CODEC_ID_AV1 && structure.encrypted != true && !structure.isScrambled(stream)
       || StatedPictureSize.codecs.contains(codec) && structure.encrypted != true
-    // AV1 is looked at in any case.
+    // AV1 is examined in any case.
     let isUnseen = !isParsed && codec != AV_CODEC_ID_AV1 && hasUnseenPictures(stream)
     guard !isTold, isEncrypted || isLeft || namesTransfer || isUnseen else { return }
     scan.run(untilSeen: stream.pointee.index)
@@ -509,7 +516,7 @@ struct FileReading {
     if isEncrypted {
       BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
     } else if codec == AV_CODEC_ID_MJPEG {
-      // FFmpeg takes a JPEG that is lower than its header says for a field.
+      // FFmpeg takes a JPEG for a single field if it has fewer lines than the container states.
       if !MotionJPEG.isOfFields(BitstreamHeader.bytes(of: packet)),
         let size = MotionJPEG.size(of: BitstreamHeader.bytes(of: packet))
       {
@@ -538,8 +545,8 @@ struct FileReading {
     }
   }
 
-  /// Whether FFmpeg has stopped looking before it saw a picture, which may come late beside much sound, or has no decoder
-  /// that may be opened, though the first packet tells what a decoder would.
+  /// Whether FFmpeg has no size or no pixel format although the first packet can supply them: it stopped before it
+  /// saw a picture, which may come late beside much sound, or it has no decoder that may be opened.
   private func hasUnseenPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     guard let parameters = stream.pointee.codecpar, !structure.isScrambled(stream),
       parameters.pointee.width <= 0 || parameters.pointee.format < 0
@@ -548,7 +555,8 @@ struct FileReading {
     return BitstreamHeader.isReadable(codec) || CodecAllowList.decodes(codec)
   }
 
-  /// The transfer function that a message beside the first picture names; nil without one. A header that was parsed has none.
+  /// Returns the transfer function that a message (SEI) beside the first picture names; nil if there is none. Streams
+  /// whose header was parsed have no such message.
   private func preferredTransfer(
     of stream: StreamChoice.Stream, _ scan: inout PacketScan
   ) -> AVColorTransferCharacteristic? {
@@ -566,7 +574,7 @@ struct FileReading {
     return av_color_transfer_name(transfer) == nil ? nil : transfer
   }
 
-  /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
+  /// Finds the facts that may take packets: whether there is a sample, and a duration that no header states.
   private func takePackets(
     _ search: DurationSearch, _ evidence: ContentEvidence?, _ blank: BlankContent?,
     of context: UnsafeMutablePointer<AVFormatContext>, isParsed: Bool, _ scan: inout PacketScan,
@@ -579,11 +587,11 @@ struct FileReading {
     if media.truncated == true { media.presentDuration = present(search, blank, &scan) }
   }
 
-  /// Packets are read only where no index tells.
+  /// Returns how many seconds of a truncated file are present. Packets are read only if there is no index.
   private func present(
     _ search: DurationSearch, _ blank: BlankContent?, _ scan: inout PacketScan
   ) -> Double? {
-    // What comes after a gap would count as if there were none.
+    // Packets after a gap would be counted as if there were no gap.
     if structure.iso == nil, let blank, !blank.isOuter { return nil }
     let present = PresentDuration(
       structure: structure, streams: search.streams, size: source.size, blank: blank)
@@ -599,7 +607,7 @@ struct FileReading {
       return avformat_index_get_entries_count(stream) > 0 || iso.hidesSamples(of: stream)
         || iso.countsSamples(of: stream) || track?.isPassedOver(by: stream) == true
     }
-    // FFmpeg gives up where a packet is of no stream that the header lists.
+    // FFmpeg stops at a packet of a stream that the header does not list, so ask the clock first.
     let key = ContentClock.key(of: stream, among: streams, in: structure)
     if key.flatMap({ clock?.extents[$0]?.packets }) ?? 0 > 0 { return true }
     scan.run(untilSeen: stream.pointee.index)
@@ -609,8 +617,8 @@ struct FileReading {
 }
 
 extension ISOFileMap {
-  /// Whether the track's edit list leaves nothing of its samples: no time of them, or they are counted and not in FFmpeg's
-  /// index.
+  /// Whether the track's edit list hides all of its samples: it shows none of their time, or FFmpeg has counted
+  /// samples and indexed none.
   func hidesSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
     guard let track = track(UInt32(truncatingIfNeeded: stream.pointee.id)), track.edits != nil else {
       return false
@@ -619,7 +627,7 @@ extension ISOFileMap {
     return stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
   }
 
-  /// Whether FFmpeg has counted samples of a track with an edit list, and indexed none.
+  /// Whether FFmpeg has counted samples of a track with an edit list but indexed none.
   fileprivate func countsSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
     track(UInt32(truncatingIfNeeded: stream.pointee.id))?.edits != nil
       && stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0

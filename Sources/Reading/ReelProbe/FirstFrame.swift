@@ -1,8 +1,9 @@
 import CFFmpeg
 
-/// The first frame that a decoder makes of one packet.
+/// Decoding of the first frame from one packet.
 enum FirstFrame {
-  /// What `body` makes of it; nil where the decoder needs more than this packet, or refuses it.
+  /// Decodes the packet and passes its first frame to `body`. Returns nil if the decoder needs more than this packet,
+  /// or rejects it.
   static func decode<Found>(
     _ packet: UnsafeMutablePointer<AVPacket>, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
     by decoder: UnsafePointer<AVCodec>,
@@ -19,7 +20,7 @@ enum FirstFrame {
     guard avcodec_open2(context, decoder, nil) >= 0, avcodec_send_packet(context, packet) >= 0 else {
       return nil
     }
-    // One that waits for more gives up what it has at the end.
+    // A decoder that waits for more packets outputs what it has when it is flushed.
     if avcodec_receive_frame(context, frame) < 0 {
       guard avcodec_send_packet(context, nil) >= 0, avcodec_receive_frame(context, frame) >= 0 else {
         return nil

@@ -1,13 +1,13 @@
 import CFFmpeg
 import ReelCore
 
-/// What the first picture's own header says.
+/// The outcome of reading the first picture's own header.
 enum FirstPicture {
-  /// The same as was told.
+  /// It agrees with the container.
   case read
-  /// Nothing that a decoder would make more of.
+  /// There is none, and a decoder would not find more.
   case none
-  /// Something else, or nothing: the file must be opened anew.
+  /// It contradicts the container or can't be read, so the file must be reopened.
   case doubted(String)
 
   var isRead: Bool {
@@ -19,18 +19,18 @@ enum FirstPicture {
 /// Decides whether the header alone tells the truth, and checks it against the first packet's own header.
 struct HeaderReading {
   let structure: FileStructure
-  /// When packets are shown, where that is read without FFmpeg.
+  /// The presentation times of the packets, if these are read without FFmpeg.
   let clock: ContentClock?
   let size: Int64
 
-  /// Why not everything that the facts need stands in the header, as far as can be seen without a packet; nil when
-  /// it does.
+  /// Returns why the header does not state everything that the facts need, as far as can be seen without a packet;
+  /// nil if it does.
   func doubt(_ header: HeaderFacts, _ streams: StreamChoice) -> String? {
     guard structure.container.isISO || structure.container.isMatroska else { return "container" }
     if let iso = structure.iso, iso.fragments > 0, iso.fragmentTable?.faults.isEmpty != true {
       return "fragments"
     }
-    // How much is there of a file that was cut off takes its packets to tell.
+    // Only its packets show how much of a truncated file is present.
     if structure.truncated == true { return "cut off" }
     if hasNoSamples { return nil }
     guard let stream = streams.video else {
@@ -38,7 +38,7 @@ struct HeaderReading {
       return isSound ? doubtOfSound(header, streams) : "no video"
     }
     let codec = stream.pointee.codecpar.pointee.codec_id
-    // FFmpeg forgets the size that an MP4 gives for MPEG-4 part 2 and H.263, so that a decoder has to say it.
+    // FFmpeg discards the size that an MP4 states for MPEG-4 part 2 and H.263, so a decoder has to report it.
     let isDecoded = DecodedHeader.codecs.contains(codec)
     if header.sizes[stream.pointee.index] == nil, !isDecoded { return "no size" }
     guard isDecoded || BitstreamHeader.codecs.contains(codec) else {
@@ -59,7 +59,7 @@ struct HeaderReading {
     return clock?.sum() != nil || knowsDuration(header, streams) ? nil : "no duration"
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them.
+  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters from them.
   func firstPicture(_ streams: StreamChoice, _ scan: inout PacketScan) -> FirstPicture {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar else { return .none }
     let others = streams.all.filter { $0 != stream && $0.pointee.codecpar.map(DecodedSound.isOpen) != true }
@@ -73,7 +73,7 @@ struct HeaderReading {
     }
     let (width, height) = (parameters.pointee.width, parameters.pointee.height)
     if DecodedHeader.codecs.contains(parameters.pointee.codec_id) {
-      // A record may tell it all, whatever the packet is.
+      // The record may give the decoder all it needs, even if the packet is of another codec.
       let other = CodecSign.other(
         than: parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
         record: BitstreamHeader.extradata(of: parameters))
@@ -92,17 +92,17 @@ struct HeaderReading {
     return isAsTold || (width, height) == (0, 0) ? .read : .doubted("another size")
   }
 
-  /// What stands before the first picture is shorter.
+  /// The most bytes to read in search of the first picture; fewer precede it.
   private static let mostBytes: Int64 = 2 << 20
 
   private var hasNoSamples: Bool { structure.iso?.hasNoSamples == true }
 
-  /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
+  /// Whether the regularity of the frames can be determined: from the index, or because the header states the rate.
   private func knowsSteps(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     structure.container.isISO || stream.pointee.r_frame_rate.num > 0
   }
 
-  /// Whether the times of the pictures say how fast they follow one another.
+  /// Whether the presentation times of the pictures give their rate.
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
     let key = ContentClock.key(of: stream, among: streams, in: structure)
     return key.flatMap { clock?.pace(of: $0) }.map(ContentEvidence.tells) ?? false

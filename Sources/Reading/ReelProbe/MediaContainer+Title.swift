@@ -4,7 +4,7 @@ extension MediaContainer {
   /// Whether it is one of MPEG's multiplexes, which have no header: MPEG-TS and MPEG-PS.
   var isMPEG: Bool { demuxer == "mpegts" || demuxer == "mpeg" }
 
-  /// What people call it.
+  /// The name to show to people.
   package var title: String {
     switch self {
     case .mp4: "MP4"

@@ -1,18 +1,18 @@
 import CFFmpeg
 import Glibc
 
-/// A file that FFmpeg has opened with the one demuxer it was told to use, over a ``BoundedSource``: no name,
-/// no protocol, no other file.
+/// A file that FFmpeg has opened over a ``BoundedSource``, with only the demuxer it was told to use. FFmpeg gets no
+/// file name, no protocol and no other file.
 package struct OpenedInput: ~Copyable {
   /// FFmpeg's own error code.
   package struct Failure: Error {
     package let code: Int32
   }
 
-  /// FFmpeg's context; lives as long as this.
+  /// FFmpeg's context, valid as long as this value exists.
   package let context: UnsafeMutablePointer<AVFormatContext>
   private let input: UnsafeMutablePointer<AVIOContext>
-  /// Held because the callbacks know only its address.
+  /// Retained here because the callbacks hold only its address.
   private let source: BoundedSource
 
   private init(
@@ -24,8 +24,10 @@ package struct OpenedInput: ~Copyable {
     self.source = source
   }
 
-  /// - Parameter options: the demuxer's own.
-  /// - Throws: ``Failure`` when the demuxer does not take the file, or memory is short.
+  /// Opens a file.
+  ///
+  /// - Parameter options: options of the demuxer.
+  /// - Throws: ``Failure`` if the demuxer does not accept the file, or memory is short.
   package static func open(
     _ source: BoundedSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits,
     options: [String: String] = [:]
@@ -52,7 +54,7 @@ package struct OpenedInput: ~Copyable {
     return made
   }
 
-  /// Puts in the rate of Opus, which is always the same: FFmpeg works out how long a packet lasts by the one that the
+  /// Sets the rate of Opus, which is always the same. FFmpeg computes a packet's duration from the rate that the
   /// container claims.
   func nameRates() {
     for stream in streams where stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_OPUS {
@@ -60,7 +62,7 @@ package struct OpenedInput: ~Copyable {
     }
   }
 
-  /// FFmpeg does not know every name that a sample entry may have: `dav1` is AV1 with Dolby Vision.
+  /// Sets the codec of a sample entry whose name FFmpeg does not know: `dav1` is AV1 with Dolby Vision.
   private static func nameCodec(of stream: UnsafeMutablePointer<AVStream>) {
     guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_NONE,
       parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO,
@@ -81,7 +83,7 @@ package struct OpenedInput: ~Copyable {
     return (0..<Int(context.pointee.nb_streams)).compactMap { list[$0] }
   }
 
-  /// FFmpeg reads ahead in pieces of this size.
+  /// The bytes that FFmpeg reads ahead at a time.
   private static let bufferSize = 32_768
 
   private static func makeInput(over source: BoundedSource) -> UnsafeMutablePointer<AVIOContext>? {
@@ -111,7 +113,7 @@ package struct OpenedInput: ~Copyable {
     return context
   }
 
-  /// The buffer is looked up again: FFmpeg may have put another in place of the one it was given.
+  /// Frees the I/O context and its current buffer, which need not be the original one: FFmpeg may have replaced it.
   private static func free(_ input: UnsafeMutablePointer<AVIOContext>) {
     av_freep(&input.pointee.buffer)
     var freed: UnsafeMutablePointer<AVIOContext>? = input

@@ -1,9 +1,9 @@
 import CFFmpeg
 import ReelCore
 
-/// A file that is open for its pictures to be decoded.
+/// A file that is opened to decode its pictures.
 ///
-/// The bytes are a stranger's: open it in a confined worker that does nothing else.
+/// The bytes are untrusted: open it in a confined worker that does nothing else.
 package final class OpenedVideo {
   package typealias Stream = UnsafeMutablePointer<AVStream>
 
@@ -11,24 +11,27 @@ package final class OpenedVideo {
   package let video: Stream?
   /// The first attached picture; nil when there is none.
   package let cover: Stream?
-  /// How the pictures of ``video`` stand upright.
+  /// The rotation and flip that turn the pictures of ``video`` upright.
   package let orientation: DisplayOrientation
-  /// What the container cuts off the pictures of ``video``; nil for nothing.
+  /// What the container crops from the pictures of ``video``; nil for nothing.
   package let crop: PictureCrop?
-  /// Whether the container gives square pixels to the pictures of ``video``, whatever FFmpeg makes of it.
+  /// Whether the container gives the pictures of ``video`` square pixels, whatever FFmpeg reports.
   package let hasSquarePixels: Bool
-  /// Whether it takes a key to decode.
+  /// Whether decoding requires a key.
   package let isEncrypted: Bool
-  /// Whether times are searched for in the bytes, as there is no index: the beginning is found by its place only.
+  /// Whether FFmpeg has to search the bytes for times because there is no index. The beginning can be sought only by
+  /// its byte position.
   package let isMPEG: Bool
-  /// Whether an edit list leaves nothing of ``video`` to be shown.
+  /// Whether an edit list hides all of ``video``.
   package let hidesSamples: Bool
   private let input: OpenedInput
   private let source: BoundedSource
   private let failure: ReadFailure
 
-  /// - Parameters: as ``FFmpegReader/read(descriptor:size:container:)``.
-  /// - Throws: as that.
+  /// Opens a file.
+  ///
+  /// - Parameters: as of ``FFmpegReader/read(_:size:container:)``.
+  /// - Throws: as that method.
   package init(
     descriptor: Int32, size: Int64, container: MediaContainer, limits: ReadingLimits
   ) throws(ProbeError) {
@@ -47,12 +50,13 @@ package final class OpenedVideo {
       throw failure.notOpened(error.code, structure, source)
     }
     if Self.needsPackets(StreamChoice(input.streams, of: structure), structure.container) {
-      // Its result says little: with too little memory it is 0, with one stream too many it is not.
+      // The result is ignored because it says little: it is 0 if memory ran out, and not 0 if there is one stream too
+      // many.
       avformat_find_stream_info(input.context, nil)
     }
     if let stopped = failure.stopped(source.stop) { throw stopped }
     var streams = StreamChoice(input.streams, of: structure)
-    // A multiplexer lists what is not on air, too.
+    // A multiplexer may also list streams that are not on air.
     if isMPEG, streams.videos.count > 1 { streams.take(ContentClock.read(source, structure), in: structure) }
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
@@ -70,7 +74,7 @@ package final class OpenedVideo {
     hasSquarePixels = streams.video.map { crops.isSquareForBothEyes($0, among: streams) } ?? false
   }
 
-  /// Whether the header does not say what it takes to open a decoder.
+  /// Whether the header does not state what is needed to open a decoder.
   private static func needsPackets(_ streams: StreamChoice, _ container: MediaContainer) -> Bool {
     guard container.isISO || container.isMatroska, let stream = streams.video,
       let parameters = stream.pointee.codecpar
@@ -78,28 +82,28 @@ package final class OpenedVideo {
     return parameters.pointee.codec_id == AV_CODEC_ID_NONE || parameters.pointee.width <= 0
   }
 
-  /// FFmpeg's side of it, as long as this lives.
+  /// FFmpeg's context, valid as long as this object exists.
   package var context: UnsafeMutablePointer<AVFormatContext> { input.context }
 
   /// Every stream, in the order of the file.
   package var streams: [Stream] { input.streams }
 
-  /// Whether half of its time is over, so that no better picture should be looked for.
+  /// Whether half of the time limit has passed, so that no better picture should be searched for.
   package var isPastHalfTime: Bool { source.isPastHalfTime }
 
-  /// What is left of its time.
+  /// The seconds left of the time limit.
   package var secondsLeft: Double { source.secondsLeft }
 
-  /// From here on, the file seems to end after so many bytes have been read: finding one picture should not take all of
-  /// what may be read of it.
+  /// Makes the file appear to end after `bytes` more bytes. The search for one picture should not use up the whole
+  /// read limit.
   package func allow(bytes: Int64) {
     source.allowance = bytes
   }
 
-  /// What the file's bytes, disk or clock have put an end to the reading by; nil when it may go on.
+  /// The error that ended the reading: the deadline, the disk, or a file that shrank. Nil if reading may continue.
   package var stop: ProbeError? { failure.stopped(source.stop) }
 
-  /// Seconds, as the header says; nil when it does not.
+  /// The duration in seconds that the header states; nil if it states none.
   package var duration: Double? {
     if input.context.pointee.duration != reel_no_time, input.context.pointee.duration > 0 {
       return Double(input.context.pointee.duration) / Double(reel_time_base)

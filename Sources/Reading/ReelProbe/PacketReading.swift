@@ -1,32 +1,32 @@
 import CFFmpeg
 import ReelCore
 
-/// Decides whether the packets tell the truth without a decoder, and checks the first one's own header.
+/// Decides whether the packets tell the truth without a decoder, and checks them against the first one's own header.
 ///
-/// FFmpeg looks at packets as in the full reading, and finds the same rates and times; only the size and the format
-/// of the pictures, which a decoder would have said, are read from the bitstream's own headers.
+/// FFmpeg examines packets as in a full reading, and finds the same rates and times. Only the size and the format of
+/// the pictures, which a decoder would report, are read from the bitstream's own headers.
 struct PacketReading {
   let structure: FileStructure
-  /// When packets are shown, where that is read without FFmpeg.
+  /// The presentation times of the packets, if these are read without FFmpeg.
   let clock: ContentClock?
   let header: HeaderFacts
-  /// Bytes of packets that FFmpeg looks at, at most.
+  /// The most bytes of packets that FFmpeg examines.
   let probedBytes: Int64
 
-  /// Why a decoder is needed, as far as can be seen from the streams; nil when it is not.
+  /// Returns why a decoder is needed, as far as can be seen from the streams; nil if none is.
   func doubt(_ streams: StreamChoice) -> String? {
-    // How far FFmpeg reads depends on all of them.
+    // How far FFmpeg reads depends on every video stream.
     if streams.videos.count > 1 { return "several videos" }
     guard let stream = streams.video, hasReadableHeaders(stream) else { return nil }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
-    // FFmpeg guesses times that are not written by what the decoder says of the order of the pictures: Matroska has no
-    // times of decoding, and in a program stream only the first frame of several in a packet has any.
+    // FFmpeg guesses missing timestamps from the picture order that the decoder reports. Matroska has no decoding
+    // times, and in a program stream only the first of several frames in a packet has any times.
     guard isReordered(stream), !hasPace(stream, streams) else { return nil }
     if structure.container.isMatroska, stream.pointee.r_frame_rate.num <= 0 { return "no frame rate" }
     return structure.container == .mpegPS ? "frames without times" : nil
   }
 
-  /// Whether the times of the pictures say how fast they follow one another: then FFmpeg is not asked.
+  /// Whether the presentation times of the pictures give their rate, so that FFmpeg's is not needed.
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
     structure.stepsAreIndexed
       || structure.container != .mpegPS
@@ -35,7 +35,8 @@ struct PacketReading {
             != nil)
   }
 
-  /// FFmpeg reads on until it knows a size. It must not wait for a decoder that is not there.
+  /// Sets a placeholder size if the header states none. FFmpeg reads on until it knows a size, and must not wait for
+  /// a decoder that is not there.
   func standIn(for streams: StreamChoice) {
     for stream in streams.videos where hasReadableHeaders(stream) && header.sizes[stream.pointee.index] == nil
     {
@@ -48,7 +49,7 @@ struct PacketReading {
     BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id)
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them.
+  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters from them.
   func firstPicture(
     _ stream: StreamChoice.Stream, among streams: StreamChoice, _ scan: inout PacketScan,
     in context: UnsafeMutablePointer<AVFormatContext>
@@ -81,22 +82,24 @@ struct PacketReading {
       return "no ordinary step between frames"
     }
     let atOnce = BitstreamHeader(parameters, packet: first)
-    // Freed at the end; nil frees nothing.
+    // Freed on return; freeing nil does nothing.
     var later = atOnce == nil ? laterHeader(of: stream, after: first, &scan) : nil
     defer { av_packet_free(&later) }
     guard let bitstream = atOnce ?? later.flatMap({ BitstreamHeader(parameters, packet: $0) }) else {
       return "no bitstream header"
     }
-    // That of blocks, too: FFmpeg works the shape of pixels out of it where no decoder says more.
+    // A size in whole blocks counts as different, too: without a decoder FFmpeg computes the shape of the pixels from
+    // it.
     if let claimed = header.sizes[stream.pointee.index],
       claimed.width != bitstream.width || claimed.height != bitstream.height
     {
       return "another size"
     }
     if isReordered(stream), !hasPace(stream, streams), header.rates[stream.pointee.index] == nil {
-      // Where it saw too few frames it took the rate of the bitstream, which counts fields: a decoder would halve it.
+      // If FFmpeg saw too few frames, it took the rate of the bitstream, which counts fields. A decoder would halve
+      // it.
       if let rate = bitstream.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
-      // FFmpeg counts fields when a decoder has told it to.
+      // FFmpeg counts fields only once a decoder has reported them.
       if !bitstream.hasPlainFrames, !hasOnlyPlainFrames(stream, later ?? first, &scan) { return "fields" }
       scan.run(untilSeenOfKept: PacketScan.fewFrames)
       if scan.lacksTimes { return "frames without times" }
@@ -105,8 +108,8 @@ struct PacketReading {
     return nil
   }
 
-  /// A recording of a broadcast begins anywhere, and its first packets can't be decoded. The first one that can, where
-  /// it comes so early that FFmpeg sees it in any case; to be freed.
+  /// Returns the first packet that can be decoded, if it comes so early that FFmpeg sees it in any case. A recording
+  /// of a broadcast may begin anywhere, so that its first packets can't be decoded. The caller frees the packet.
   private func laterHeader(
     of stream: StreamChoice.Stream, after first: UnsafeMutablePointer<AVPacket>, _ scan: inout PacketScan
   ) -> UnsafeMutablePointer<AVPacket>? {
@@ -124,10 +127,12 @@ struct PacketReading {
     return found
   }
 
-  /// FFmpeg looks at 5 seconds of a transport stream, and at 7 where it does not know all by then.
+  /// The seconds within which that packet must come. FFmpeg examines 5 seconds of a transport stream, and 7 if it
+  /// does not know everything by then.
   private static let earlySeconds = 4.0
 
-  /// Whether every packet that FFmpeg may have looked at is a frame, shown once, though the bitstream allows others.
+  /// Whether every packet that FFmpeg may have examined is a frame that is shown once, although the bitstream allows
+  /// others.
   private func hasOnlyPlainFrames(
     _ stream: StreamChoice.Stream, _ first: UnsafeMutablePointer<AVPacket>, _ scan: inout PacketScan
   ) -> Bool {
@@ -135,14 +140,14 @@ struct PacketReading {
     return scan.allOfKept(untilRead: probedBytes) { frames.isPlain($0) }
   }
 
-  /// Whether the codec may store pictures in another order than they are shown in, and say itself how long they are
-  /// shown.
+  /// Whether the codec may store pictures in another order than that in which they are shown, and state itself how
+  /// long they are shown.
   private func isReordered(_ stream: StreamChoice.Stream) -> Bool {
     [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(stream.pointee.codecpar.pointee.codec_id)
   }
 
-  /// Whether the ordinary step between frames was seen. With too few frames to see one FFmpeg takes what the decoder
-  /// says, else the time base.
+  /// Whether FFmpeg saw the usual step between frames. If there are too few frames, it takes what the decoder
+  /// reports, otherwise the time base.
   private func hasOwnRate(_ stream: StreamChoice.Stream) -> Bool {
     let (rate, base) = (stream.pointee.r_frame_rate, stream.pointee.time_base)
     return rate.num > 0 && Int64(rate.num) * Int64(base.num) != Int64(rate.den) * Int64(base.den)

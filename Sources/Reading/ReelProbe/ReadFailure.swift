@@ -1,12 +1,13 @@
 import CFFmpeg
 import ReelCore
 
-/// Turns what stopped a reading into the error for people.
+/// Turns whatever stopped a reading into an error for people.
 struct ReadFailure {
   let container: MediaContainer
   let limits: ReadingLimits
 
-  /// The end that the file's own bytes, disk or clock put to the reading; nil when it may go on.
+  /// Returns the error for a reading that was ended by the deadline, the disk or a change of the file; nil if it may
+  /// continue.
   func stopped(_ stop: BoundedSource.Stop?) -> ProbeError? {
     switch stop {
     case .deadline:
@@ -21,7 +22,7 @@ struct ReadFailure {
     }
   }
 
-  /// FFmpeg did not open the file.
+  /// Returns the error for a file that FFmpeg did not open.
   func notOpened(_ code: Int32, _ structure: FileStructure, _ source: BoundedSource) -> ProbeError {
     if let stopped = stopped(source.stop) { return stopped }
     if reel_log_met_stream_limit() {
@@ -36,13 +37,14 @@ struct ReadFailure {
     return externalMedia(structure) ?? changedAsText(source) ?? unfinished(structure) ?? corrupt
   }
 
-  /// Nothing of it can be shown, for it only points at other files.
+  /// Returns the error for a file that only points to other files, so that nothing of it can be shown; nil for any
+  /// other.
   func externalMedia(_ structure: FileStructure) -> ProbeError? {
     guard structure.iso?.external == true || reel_log_met_external_track() else { return nil }
     return .externalMedia
   }
 
-  /// It claims to be the container and breaks its rules.
+  /// The error for a file that claims to be of the container but breaks its rules.
   var corrupt: ProbeError {
     let reason = String(cString: reel_log_last_error())
     let said = reason.isEmpty ? "" : " (FFmpeg: \(reason))"
@@ -50,7 +52,8 @@ struct ReadFailure {
       .corrupt, "it starts like \(container.title) but cannot be read as that\(said); get a complete copy")
   }
 
-  /// FFmpeg plays on with an index that is cut, and knows half of the tracks.
+  /// Returns the error for an index that is cut off; nil if it is not. FFmpeg would continue with the tracks that it
+  /// has read by then.
   func indexIsCut(_ structure: FileStructure, _ source: BoundedSource) -> ProbeError? {
     guard structure.iso?.movieIsCut == true else { return nil }
     return changedAsText(source)
@@ -61,7 +64,8 @@ struct ReadFailure {
     TextTransfer.hasChanged(source) ? ProbeError(.corrupt, TextTransfer.sentence) : nil
   }
 
-  /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.
+  /// Returns the error for an index that does not fit into memory; nil for any other. If that allocation fails,
+  /// FFmpeg continues silently, and the stream looks empty.
   func indexIsTooLarge(_ streams: StreamChoice) -> ProbeError? {
     guard container.isISO else { return nil }
     let claims = streams.all.filter { avformat_index_get_entries_count($0) == 0 }.map(\.pointee.nb_frames)
@@ -70,7 +74,8 @@ struct ReadFailure {
       .memoryLimit, "its index claims \(largest) samples, more than memory allows; it is damaged")
   }
 
-  /// An ISO base media file lacks its index or the end of its last box, so that nothing can be played.
+  /// Returns the error for an ISO base media file that lacks its index or the end of its last box, so that nothing
+  /// can be played; nil for any other.
   private func unfinished(_ structure: FileStructure) -> ProbeError? {
     guard let iso = structure.iso else { return nil }
     if iso.movie == nil, iso.fragments > 0 {
@@ -81,7 +86,7 @@ struct ReadFailure {
       return ProbeError(
         .indexMissing, "its index (moov) is missing: it was cut off or never finished; get a complete copy")
     }
-    // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
+    // FFmpeg plays media data that is cut off, but not a fragment whose index is cut off.
     if iso.endsBeyondFile == true {
       return ProbeError(.truncated, "it was cut off: its last part is not all there; get a complete copy")
     }

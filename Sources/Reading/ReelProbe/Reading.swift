@@ -6,11 +6,11 @@ package struct Reading: Hashable, Sendable {
   package var media: MediaInfo
   /// How much of it had to be read.
   package var method: ProbeMethod
-  /// Why no shorter way was taken; nil when it was read by its header.
+  /// Why no shorter way was taken; nil if it was read by its header.
   package var reason: String?
-  /// What tells each fact, where every packet was read.
+  /// The evidence for each fact, if every packet was read.
   package var evidence: [FactEvidence] = []
-  /// For commands that write the file anew.
+  /// What commands that rewrite the file need to know.
   package var rewriting: RewritingFacts
 
   /// - Parameters: as the properties.

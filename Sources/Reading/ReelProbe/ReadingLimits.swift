@@ -1,19 +1,19 @@
-/// How much one file may cost. A file that is honest stays far below each of these.
+/// The most that reading one file may cost. An honest file stays far below each of these limits.
 package struct ReadingLimits: Hashable, Sendable {
-  /// Bytes that may be read from the file, each reading of the same byte counted.
+  /// The number of bytes that may be read from the file. A byte that is read again counts again.
   package var bytes: Int64
   /// Seconds of monotonic time, from the start of the reading.
   package var seconds: Double
-  /// Streams in one file.
+  /// The number of streams in one file.
   package var streams: Int
-  /// Bytes of packets that FFmpeg may look at to find out what the streams are (`probesize`); at least 32.
+  /// The number of bytes of packets that FFmpeg may examine to identify the streams (`probesize`); at least 32.
   package var probeBytes: Int64
-  /// Bytes of a single allocation by FFmpeg (`av_max_alloc`; one value for the process, the last one set). An
-  /// index takes 24 bytes a sample: by default it may have 26 hours of 60 frames a second.
+  /// The size in bytes of a single allocation by FFmpeg (`av_max_alloc`; one value per process, the last one set). An
+  /// index takes 24 bytes per sample: by default there is room for 26 hours at 60 frames a second.
   package var largestAllocation: Int
-  /// Packets that may be read to find a duration that no header tells.
+  /// The number of packets that may be read to find a duration that no header states.
   package var scannedPackets: Int
-  /// Bytes that may be read for that.
+  /// The number of bytes that may be read for that.
   package var scannedBytes: Int64
 
   /// - Parameters: as the properties.
@@ -31,12 +31,12 @@ package struct ReadingLimits: Hashable, Sendable {
     self.scannedBytes = scannedBytes
   }
 
-  /// Lets all packets be read, as long as time and bytes last.
+  /// Lets all packets be read, within the limits of time and bytes.
   package mutating func scanEverything() {
     scannedPackets = .max
     scannedBytes = .max
   }
 
-  /// What a worker uses: less time than the deadline of its parent.
+  /// The limits of a worker. They allow less time than the deadline of its parent.
   package static let `default` = ReadingLimits()
 }

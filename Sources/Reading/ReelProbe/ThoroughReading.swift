@@ -1,14 +1,14 @@
 import CFFmpeg
 import ReelCore
 
-/// What all packets of a file say, whatever its headers do: when they are shown, and what a decoder makes of the first
-/// picture and the first frame of each sound.
+/// What all packets of a file say, whatever its headers claim: their presentation times, and what a decoder makes of
+/// the first picture and of the first frame of each sound.
 struct ThoroughReading {
   let structure: FileStructure
   let streams: StreamChoice
-  /// Every packet has been read.
+  /// The total time of the pictures and the sound by all packets; nil if no packet has a time.
   let sum: StretchSum?
-  /// When the last one ends, in seconds.
+  /// The time at which the last packet ends, in seconds.
   private let end: Double?
   let isWhole: Bool
   private let isTelling: Bool
@@ -28,7 +28,7 @@ struct ThoroughReading {
     isTelling = scan.isTelling
   }
 
-  /// Puts what the packets say in the place of what the headers claim, and notes of each fact what tells it.
+  /// Replaces what the headers claim with what the packets say, and records the evidence for each fact.
   mutating func take(
     _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
   ) {
@@ -50,9 +50,10 @@ struct ThoroughReading {
 
   private mutating func takeDuration(into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?) {
     let speed = content?.speed ?? 1
-    // The tables of an ISO base media file say when each sample is shown; its packets have their times from them.
+    // The tables of an ISO base media file state when each sample is shown, and its packets take their times from
+    // these.
     guard structure.iso == nil else { return note(Self.times, .index) }
-    // FFmpeg leaves out some of several files that were joined, and goes by times of Ogg that are wrong.
+    // FFmpeg leaves out some parts of joined files, and relies on wrong times of Ogg pages.
     if let joined = content?.joined { return note(Self.times, joined) }
     if content?.pagesTell == true { return note(Self.times, .packets) }
     guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
@@ -61,10 +62,11 @@ struct ThoroughReading {
     else {
       return note(Self.times, media.truncated == true ? .index : .header)
     }
-    // Where a header is right to the last packet, which does not always say how long it lasts, it is more exact.
+    // A header that is right to within the last packet is more exact, because that packet does not always state how
+    // long it lasts.
     let isExact =
       media.duration.map { told in
-        // Of what begins a little late it may count the time before that, too.
+        // If the content begins a little late, the header may count the time before it, too.
         let late = media.durationSource == .container ? end.map { $0 - sum.seconds } : nil
         let isLate = late.map { $0 > 0 && $0 <= max(1, 0.1 * sum.seconds) } ?? false
         let ends = isLate ? [found.seconds, (end ?? 0) / speed] : [found.seconds]
@@ -117,7 +119,7 @@ struct ThoroughReading {
         note(facts, .header)
         continue
       }
-      // What a record says has been taken, and held against the frames.
+      // The channels of the record have been taken already, and compared against the frames.
       if let channels = told.channels, decoded != nil || media.audio[place].channels == nil {
         media.audio[place].channels = channels
       }
@@ -134,13 +136,13 @@ struct ThoroughReading {
   }
 }
 
-/// The first picture of a stream, as a decoder makes it.
+/// The first picture of a stream, as decoded.
 struct DecodedPicture {
   private let width: Int32
   private let height: Int32
   private let format: Int32
 
-  /// Nil where the decoder needs more than this packet, or refuses it.
+  /// Returns nil if the decoder needs more than this packet or rejects it, or if the picture is damaged.
   init?(_ packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream) {
     guard let parameters = stream.pointee.codecpar,
       let decoder = avcodec_find_decoder(parameters.pointee.codec_id),
@@ -153,7 +155,7 @@ struct DecodedPicture {
     (self.width, self.height, self.format) = (width, height, format)
   }
 
-  /// Puts its size and format in the place of what was told of them, before anything follows from that.
+  /// Replaces the size and the pixel format of the stream, before other facts are derived from them.
   func apply(to stream: StreamChoice.Stream) {
     guard let parameters = stream.pointee.codecpar else { return }
     (parameters.pointee.width, parameters.pointee.height) = (width, height)

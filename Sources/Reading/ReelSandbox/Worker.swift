@@ -52,7 +52,9 @@ final class Worker {
 
   /// Whether the worker has sent something unrequested, such as an answer prepared for the next request, or is gone.
   var speaksUnasked: Bool {
-    reel_channel_wait(channel.rawValue, 0) != 0
+    var ready = reel_channel_wait(channel.rawValue, 0)
+    while ready == -EINTR { ready = reel_channel_wait(channel.rawValue, 0) }
+    return ready != 0
   }
 
   /// Sends a frame; false if the worker is gone, or its channel is full.

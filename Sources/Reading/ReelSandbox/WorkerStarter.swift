@@ -138,10 +138,12 @@ final class StartCircuitBreaker: Sendable {
 
   /// How many consecutive failures stop further attempts for a while.
   static let patience = 3
+  /// How long they are not tried again.
+  static let validity = Duration.seconds(5)
 
   /// - Parameter validity: How long to wait before the next attempt: a library that is being replaced is back by
   ///   then.
-  init(validity: Duration = .seconds(5)) {
+  init(validity: Duration = StartCircuitBreaker.validity) {
     self.validity = validity
   }
 

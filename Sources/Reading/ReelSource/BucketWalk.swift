@@ -1,25 +1,25 @@
 import ReelCore
 import Synchronization
 
-/// The walk through what lies below an address: page by page, in the order of the store, which is that of the names'
-/// bytes. Two pages are held at a time.
+/// A walk through the objects below an address: page by page, in the order of the store, which is that of the names'
+/// bytes. It holds two pages at a time.
 struct BucketWalk: Sendable {
   let source: any RemoteSource
   private var page: ArraySlice<RemoteFile> = []
-  /// The page behind it, which is fetched early: a video and its sidecar may be on two.
+  /// The next page, which is fetched early: a video and its sidecar may be on different pages.
   private var following: RemotePage?
   private var hasBegun = false
   private var trail = PageTrail()
-  /// Names of sidecars on the page before, on this one and on the one behind it.
+  /// The names of sidecars on the previous page, on this one and on the next.
   private var sidecars: [Set<[UInt8]>] = []
-  /// By the bytes of their names: a store keeps two that look alike apart.
+  /// These sidecars by the bytes of their names: a store tells apart two names that look alike.
   private var files: [[UInt8]: RemoteFile] = [:]
-  /// The names of those, by what names have in common that print alike.
+  /// Their names, by the key that names that print alike have in common.
   private var alike: [String: Set<[UInt8]>] = [:]
 
   init(_ source: any RemoteSource) { self.source = source }
 
-  /// The next item; nil at the end. Blocks.
+  /// Returns the next item, or nil at the end. Blocks.
   mutating func next(_ options: WalkOptions, _ cancellation: CancellationFlag) throws(SourceError)
     -> WalkItem?
   {
@@ -31,7 +31,7 @@ struct BucketWalk: Sendable {
     }
   }
 
-  /// Goes on to the next page; false when there is none.
+  /// Advances to the next page; false if there is none.
   private mutating func turn(_ cancellation: CancellationFlag) throws(SourceError) -> Bool {
     if !hasBegun {
       hasBegun = true
@@ -68,14 +68,14 @@ struct BucketWalk: Sendable {
     if alike[key]?.isEmpty == true { alike[key] = nil }
   }
 
-  /// The sidecar of that name, or the only one that prints like it.
+  /// Returns the sidecar of that name, or else the only one whose name prints alike.
   private func sidecar(_ name: [UInt8]) -> RemoteFile? {
     if let file = files[name] { return file }
     guard let key = AlikeName.key(name), let names = alike[key], names.count == 1 else { return nil }
     return names.first.flatMap { files[$0] }
   }
 
-  /// Nil for a sidecar, which is none of the files.
+  /// Returns the item for `file`, or nil for a sidecar, which is not a file of the walk.
   private func visit(
     _ file: RemoteFile, _ options: WalkOptions, _ cancellation: CancellationFlag
   ) -> WalkItem? {
@@ -96,7 +96,7 @@ struct BucketWalk: Sendable {
     {
       return .candidate(found(file, options.remoteUse, cancellation))
     }
-    // To look at its bytes is a request: of what bears another trade's extension nobody expects a video.
+    // Reading its first bytes costs a request, which a file with the extension of another kind is not worth.
     guard claim == .shared || claimed == nil, file.identity.size > 0 else {
       return options.pass(file.path, .noVideo)
     }
@@ -107,7 +107,7 @@ struct BucketWalk: Sendable {
     _ file: RemoteFile, _ claim: ExtensionHint, _ options: WalkOptions, _ cancellation: CancellationFlag
   ) -> WalkItem {
     do throws(SourceError) {
-      // What is found waits to be copied, perhaps with thousands: it is opened again then.
+      // The file may wait behind thousands of others before it is copied, so it is opened again then.
       let opened = try source.open(file, for: .probing, cancellation: cancellation)
       let head = try opened.handle.head(Sniffer.headLength)
       let isWanted: Bool
@@ -141,23 +141,23 @@ struct BucketWalk: Sendable {
   }
 }
 
-/// How a file that lies elsewhere is opened.
+/// How a remote file is opened.
 struct RemoteOrigin: Sendable {
-  /// What says something about it.
+  /// Where the file's sidecar is.
   enum SidecarPlace: Sendable {
     case none
-    /// As the list told.
+    /// In the listing.
     case listed(RemoteFile)
-    /// Nobody knows whether it is there.
+    /// Beside it, if it exists, which is unknown so far.
     case beside(any RemoteSource)
   }
   private let source: any RemoteSource
   private let file: RemoteFile?
   private let use: RemoteUse
-  /// What is known of its state.
+  /// What is known of the file's state.
   let state: RemoteState
   private let sidecarPlace: SidecarPlace
-  /// Opened already, to look at its first bytes; for the first who opens it.
+  /// The file, if it was opened to read its first bytes; handed to the first caller that opens it.
   private let opened: Opened
   private let cancellation: CancellationFlag
 
@@ -177,7 +177,7 @@ struct RemoteOrigin: Sendable {
     self.opened = Opened(opened)
   }
 
-  /// The file that an address names. Blocks: that there is one is seen by its first bytes.
+  /// Finds the file that an address names. Blocks, as its first bytes are read to see that it exists.
   static func named(
     _ source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
   ) throws(SourceError) -> FoundFile {
@@ -189,7 +189,7 @@ struct RemoteOrigin: Sendable {
           source: source, file: nil, use: use, sidecar: besides(source), opened, cancellation)))
   }
 
-  /// The file that an address names, in a state that was seen earlier. Asks for nothing.
+  /// Makes the file that an address names, in a state that was seen earlier. Sends no request.
   static func listed(
     _ file: RemoteFile, of source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
   ) -> FoundFile {
@@ -208,7 +208,7 @@ struct RemoteOrigin: Sendable {
     return try source.open(file, for: use, cancellation: cancellation)
   }
 
-  /// The bytes of what says something about it, up to one more than may be; nil when there is nothing.
+  /// Returns the sidecar's bytes, at most one more than allowed; nil if there is no sidecar.
   func sidecar() throws(SourceError) -> [UInt8]? {
     let opened: SourceFile
     switch sidecarPlace {
@@ -218,7 +218,7 @@ struct RemoteOrigin: Sendable {
       do throws(SourceError) {
         opened = try other.open(nil, for: .probing, cancellation: cancellation)
       } catch  where error.code == .denied {
-        // Who may read the video and list nothing is told so of what is not there, too.
+        // A user who may read the video but not list is denied even objects that do not exist.
         return nil
       }
     }

@@ -21,7 +21,7 @@ private struct HeldBytes: ByteSource {
 }
 
 extension UploadSource {
-  /// `bytes`, kept in memory.
+  /// A source of `bytes`, which are kept in memory.
   package init(_ bytes: [UInt8], contentType: String) {
     self.init(
       size: Int64(bytes.count), digest: ContentDigest(digest: SHA256.hash(data: bytes)),

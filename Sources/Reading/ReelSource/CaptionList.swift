@@ -1,20 +1,20 @@
 import ReelCore
 import Synchronization
 
-/// What a list says about videos: a CSV file (RFC 4180, UTF-8) with a header row that names its columns.
+/// A list of what is said about videos: a CSV file (RFC 4180, UTF-8) with a header row that names its columns.
 ///
-/// The columns are `path` (from the list's own folder), `caption`, `music`, `author` and `authorName`, in any
-/// order and any letter case; `path` must be there, others mean nothing. An empty field says nothing.
+/// The columns are `path` (relative to the list's folder), `caption`, `music`, `author` and `authorName`, in any order
+/// and any letter case. `path` is required; other columns are ignored. An empty field says nothing.
 ///
-/// It is kept as it was read, with some 20 bytes for each row beside it: a list may have a million.
+/// The list is kept as text, with some 20 bytes more for each row: it may have a million rows.
 public struct CaptionList: Sendable {
   /// A row.
   public struct Entry: Hashable, Sendable {
-    /// Where it begins in the list, counted from 1.
+    /// The line on which it begins, counted from 1.
     public let line: Int
-    /// As the list has it.
+    /// The path as the list has it.
     public let path: SourcePath
-    /// What it says.
+    /// What the row says about the file.
     public let metadata: PostMetadata
   }
   private let rows: CaptionRows
@@ -23,14 +23,14 @@ public struct CaptionList: Sendable {
   private let workingDirectory: AbsolutePath
 
   /// Reads the list at `path`. Blocks.
-  /// - Throws: `sidecarInvalid` with the line when it breaks a rule or names a path twice; `notFound`,
-  ///   `denied` and the like when it can't be read.
+  /// - Throws: `sidecarInvalid`, with the line, if it breaks a rule or names a path twice; `notFound`, `denied` and the
+  ///   like if it can't be read.
   public init(at path: SourcePath) throws(SourceError) {
     try self.init(
       try NamedInput.read(path, upTo: Self.largest), listedAt: path, workingDirectory: .workingDirectory())
   }
 
-  /// 64 MB: a million rows.
+  /// At most 64 MB: a million rows.
   private static let largest = 64 << 20
 
   init(
@@ -55,18 +55,18 @@ public struct CaptionList: Sendable {
     self.workingDirectory = workingDirectory
   }
 
-  /// Every row, in the order of the list; taken from its text anew with each call.
+  /// All rows, in the order of the list; parsed again on each access.
   public var entries: [Entry] { (0..<rows.count).compactMap { rows.entry($0) } }
 
   package var count: Int { rows.count }
 
-  /// Those of the rows `indices` that are about no file: none is there, or several that print alike. Blocks: it looks at each
-  /// file.
-  /// - Parameter folders: what is kept from one call to the next.
+  /// Returns those of the rows `indices` that match no file: none is there, or several print alike. Blocks: it looks up
+  /// each file.
+  /// - Parameter folders: the listings to keep from one call to the next.
   package func missing(among indices: Range<Int>, in folders: ListedFolders = ListedFolders()) -> [Entry] {
     indices.clamped(to: 0..<rows.count).compactMap { index in
       guard let entry = rows.entry(index) else { return nil }
-      // To look there is a request for each.
+      // Looking it up would take a request for each row.
       if entry.path.isAddress { return nil }
       let path = AbsolutePath(entry.path.bytes, from: folder)
       guard path.namesNothing else { return nil }
@@ -74,8 +74,8 @@ public struct CaptionList: Sendable {
     }
   }
 
-  /// The row about `path`, which is as the walk gave it: from the working directory, or absolute. Else the only one whose path
-  /// prints like that, but for the letter case of its extension.
+  /// Returns the row about `path`, which is as the walk gave it: relative to the working directory, or absolute. If
+  /// there is none, returns the only row whose path prints alike, except for the letter case of its extension.
   public func entry(for path: SourcePath) -> Entry? {
     let wanted = AbsolutePath(path.bytes, from: workingDirectory)
     let alike = rowsAlike(wanted)
@@ -89,7 +89,7 @@ public struct CaptionList: Sendable {
 }
 
 extension AbsolutePath {
-  /// False also where that can't be told. Blocks.
+  /// Whether nothing is at this path; false also if that can't be determined. Blocks.
   fileprivate var namesNothing: Bool {
     do throws(SourceError) {
       _ = try PathLookup.find(bytes, from: nil, links: .follow)
@@ -101,7 +101,8 @@ extension AbsolutePath {
 
   private var bytes: [UInt8] { components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 } }
 
-  /// Whether one path prints like its own: each folder on the way is the one of its name, or else the only one alike.
+  /// Whether exactly one existing path prints like this one. Each folder on the way is the one of that name, or else
+  /// the only one whose name prints alike.
   fileprivate func hasOneAlike(in folders: ListedFolders) -> Bool {
     var path: [UInt8] = []
     for (index, name) in components.enumerated() {
@@ -117,7 +118,8 @@ extension AbsolutePath {
     return true
   }
 
-  /// The same for those that print alike. Most paths are ASCII, and a list may have a million: their bytes will do.
+  /// Equal for paths that print alike. Most paths are ASCII, so hashing their bytes is enough; a list may have a
+  /// million.
   fileprivate var alikeHash: Int {
     guard components.allSatisfy({ $0.allSatisfy { $0 < 0x80 } }) else {
       return alikeKey?.hashValue ?? hashValue
@@ -132,7 +134,7 @@ extension AbsolutePath {
     return hasher.finalize()
   }
 
-  /// Equal for those that print alike.
+  /// A key that is equal for paths that print alike.
   fileprivate var alikeKey: String? { AlikeName.key(bytes) }
 
   fileprivate func isAlike(_ other: AbsolutePath) -> Bool {
@@ -142,11 +144,12 @@ extension AbsolutePath {
   }
 }
 
-/// The names in a few folders, as they were when each was asked for first: rows are mostly in the order of folders.
+/// The names in a few folders, as of the first request for each. Few are enough, as rows are mostly sorted by folder.
 package final class ListedFolders: Sendable {
   private struct Listing {
     let names: NameList
-    /// The names that print alike, by hashes of what they have in common: one of them, and how many there are.
+    /// For each hash of a key that names printing alike have in common: the index of one of them, and how many there
+    /// are.
     var alike: [Int: (index: Int, count: Int)] = [:]
 
     init(_ names: NameList) {
@@ -162,7 +165,8 @@ package final class ListedFolders: Sendable {
 
   package init() {}
 
-  /// The only name in the folder at `path` that prints like `name`; nil where there is none, several, or that can't be told.
+  /// Returns the only name in the folder at `path` that prints like `name`; nil if there is none or several, or if that
+  /// can't be determined.
   fileprivate func onlyOneAlike(_ name: [UInt8], in path: [UInt8]) -> [UInt8]? {
     guard let key = AlikeName.key(name) else { return nil }
     return listings.withLock { listings in
@@ -178,14 +182,14 @@ package final class ListedFolders: Sendable {
   }
 }
 
-/// Finds numbers by hashes of what they stand for, which it does not keep.
+/// A hash table of numbers that stand for values. It does not store the values.
 private struct HashTable: Sendable {
-  /// A number and one, at the place of its hash or behind it; 0 where there is none.
+  /// Open addressing with linear probing: each place holds a number plus one, or 0 if it is free.
   private var places: [UInt32]
-  /// By number.
+  /// The hash of each number's value.
   private let hashes: [UInt32]
 
-  /// Empty, for the numbers that have these hashes.
+  /// Creates an empty table for the numbers whose values have these hashes.
   init(_ hashes: [UInt32]) {
     self.hashes = hashes
     var size = 16
@@ -193,12 +197,12 @@ private struct HashTable: Sendable {
     places = [UInt32](repeating: 0, count: size)
   }
 
-  /// The same for those that print alike.
+  /// Returns the same hash for paths that print alike.
   static func hash(_ path: AbsolutePath) -> UInt32 {
     UInt32(truncatingIfNeeded: path.alikeHash)
   }
 
-  /// Takes `number` in; or gives the one that is equal to it.
+  /// Inserts `number`, or returns the number whose value equals its.
   mutating func insert(_ number: Int, isEqual: (Int) -> Bool) -> Int? {
     if let other = first(hashes[number], where: isEqual) { return other }
     var place = Int(hashes[number]) & (places.count - 1)
@@ -207,7 +211,7 @@ private struct HashTable: Sendable {
     return nil
   }
 
-  /// All numbers of that hash for which `isMeant`.
+  /// Returns all numbers with that hash for which `isMeant` is true.
   func all(_ hash: UInt32, where isMeant: (Int) -> Bool) -> [Int] {
     var all: [Int] = []
     _ = first(hash) {
@@ -217,7 +221,7 @@ private struct HashTable: Sendable {
     return all
   }
 
-  /// The number of that hash for which `isMeant`.
+  /// Returns the first number with that hash for which `isMeant` is true.
   func first(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
     var place = Int(hash) & (places.count - 1)
     while places[place] != 0 {
@@ -229,7 +233,7 @@ private struct HashTable: Sendable {
   }
 }
 
-/// The rows of a caption list, as its text and where each begins in it.
+/// The rows of a caption list: its text, and where each row begins in it.
 struct CaptionRows: Sendable {
   private enum Column: String, CaseIterable {
     case path, caption, music, author
@@ -238,12 +242,12 @@ struct CaptionRows: Sendable {
   private let bytes: [UInt8]
   private let endsLinesWithCR: Bool
   private let header: SeparatedValues.Record
-  /// Where each column stands.
+  /// The index of each column.
   private let columns: [Column: Int]
   private var starts: [UInt32] = []
   private var lines: [UInt32] = []
 
-  /// - Parameter note: told of each row, in their order.
+  /// - Parameter note: called for each row, in order.
   /// - Throws: `sidecarInvalid` at the first line that breaks a rule.
   init(_ bytes: [UInt8], note: (CaptionList.Entry) -> Void) throws(SourceError) {
     var values = SeparatedValues(bytes)
@@ -265,14 +269,14 @@ struct CaptionRows: Sendable {
 
   func line(_ index: Int) -> Int { Int(lines[index]) }
 
-  /// The row of that number. It was read once before, so it is never nil.
+  /// Returns the row of that index. It was parsed once before, so it is never nil.
   func entry(_ index: Int) -> CaptionList.Entry? {
     var values = SeparatedValues(
       bytes, from: Int(starts[index]), line: line(index), endsLinesWithCR: endsLinesWithCR)
     return (try? values.next()).flatMap { try? entry($0) }
   }
 
-  /// The file that the row of that number is about.
+  /// Returns the path of the file that the row of that index is about.
   func path(_ index: Int, from folder: AbsolutePath) -> AbsolutePath? {
     entry(index).map { AbsolutePath($0.path.bytes, from: folder) }
   }

@@ -3,25 +3,25 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Room on the disk for private copies, taken before they are made: several large ones that are made side by side do not fill
-/// the disk, each with a part of what it needs. Who finds none waits for others to end.
+/// Disk space for private copies, reserved before they are made, so that several large copies at once do not fill the
+/// disk, each with only a part of its bytes. A copy that finds no space waits for others to end.
 final class CopyRoom: Sendable {
-  /// The process's.
+  /// The one of this process.
   static let shared = CopyRoom()
 
   private struct State {
-    /// Copies that have room.
+    /// The number of copies that hold reserved space.
     var held = 0
-    /// When one gave it back last.
+    /// When a copy last gave its space back.
     var lastReturn: ContinuousClock.Instant?
   }
   private let state = Mutex(State())
   private let calls = Mutex(())
 
-  /// A file system may have room again some time after the file has gone.
+  /// How long a file system may take to free the space of a deleted file.
   private static let delay = Duration.seconds(5)
 
-  /// What one copy has. It is given back when nobody holds the copy any more.
+  /// The space that one copy holds. It is given back when the copy is deallocated.
   final class Place: Sendable {
     private let room: CopyRoom
 
@@ -30,20 +30,21 @@ final class CopyRoom: Sendable {
     deinit { room.giveBack() }
   }
 
-  /// Reserves `size` bytes for `file`. Blocks as long as others have room. So whoever holds a place must not need the calling
-  /// thread to end: no batch has two copies that take one.
+  /// Reserves `size` bytes for `file`. If there is no space, blocks as long as other copies hold some. So the holder of
+  /// a place must not depend on the calling thread to finish: no batch has two copies that take a place.
   /// - Parameters:
   ///   - isCancelled: ends the waiting.
   ///   - reserve: the system call; returns errno, or 0.
-  /// - Returns: nil where none was reserved: it is small, its file system can't say, or the waiting was ended.
-  /// - Throws: ENOSPC, where nobody else has any.
+  /// - Returns: nil if nothing was reserved: the copy is small, its file system can't do it, or the waiting was
+  ///   cancelled.
+  /// - Throws: ENOSPC or EDQUOT if no other copy holds any space.
   func take(
     _ size: Int64, for file: Int32, isCancelled: () -> Bool,
     reserve: (Int32, Int64) -> Int32 = { reel_reserve_room($0, off_t($1)) == 0 ? 0 : errno }
   ) throws(SystemError) -> Place? {
     guard size >= PrivateCopy.leastReserved else { return nil }
     while !isCancelled() {
-      // One at a time: while a call takes its time, the room that it may not get in the end is gone for others.
+      // One call at a time: while one runs, the space that it may fail to get in the end is missing for others.
       let (error, mayComeBack) = calls.withLock { _ in
         let error = reserve(file, size)
         return state.withLock { state in

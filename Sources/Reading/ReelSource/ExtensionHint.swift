@@ -1,18 +1,19 @@
 import ReelCore
 
-/// What a name in a folder says before anybody looks at the file.
+/// What a name in a folder suggests before the file is opened.
 enum ExtensionHint: Hashable, Sendable {
-  /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
+  /// Neither a video nor a folder to enter: hidden, AppleDouble, or left by an archiver.
   case ignored
-  /// A download that is not done, a lock, or a camera's small copy of a video; but a folder of that name is a folder.
+  /// An unfinished download, a lock file, or a camera's low-resolution copy of a video. A folder with such a name is
+  /// still a folder.
   case unfinished
-  /// It has an extension of one of the containers that Reel takes in.
+  /// It has the extension of a container that Reel accepts.
   case media
-  /// It has one that files of another trade bear as well, such as `.ts`: the bytes decide which it is.
+  /// It has an extension that files of another kind share, such as `.ts`: the bytes decide.
   case shared
-  /// There is something behind such an extension, or before it, as programs put it there for as long as they write.
+  /// There is something after such an extension, or before it, as programs put it there while they write.
   case doubtful
-  /// Nothing: the bytes decide.
+  /// The name suggests nothing: the bytes decide.
   case nothing
 
   init(of name: [UInt8]) {
@@ -26,7 +27,7 @@ enum ExtensionHint: Hashable, Sendable {
     }
   }
 
-  /// GoPro's and DJI's copies of each video in a low resolution, for their apps.
+  /// GoPro's and DJI's low-resolution copies of each video, for their apps.
   private static let proxies: Set<String> = ["lrv", "lrf"]
 
   private static func claim(_ claimed: String, of name: [UInt8]) -> ExtensionHint {
@@ -45,9 +46,10 @@ enum ExtensionHint: Hashable, Sendable {
   }
 }
 
-/// How programs name what they are not done with, or have set aside.
+/// How programs name files that are unfinished or set aside.
 enum UnfinishedName {
-  /// Extensions of browsers, download managers, torrent clients and tools for uploads; of temporary and of lock files.
+  /// Extensions used by browsers, download managers, torrent clients and upload tools, and those of temporary and lock
+  /// files.
   static let extensions: Set<String> = [
     // Browsers: Firefox, Chrome and its relatives, Safari, Opera.
     "part", "crdownload", "crswap", "download", "opdownload",
@@ -63,11 +65,11 @@ enum UnfinishedName {
     "unfinished", "unconfirmed", "inprogress", "in-progress", "transferring", "copying", "writing",
     "recording",
     "tmp", "temp", "lock", "lck", "swp",
-    // What `reel validate` suggests for the second of two equal files.
+    // Suggested by `reel validate` for the second of two identical files.
     "duplicate",
   ]
 
-  /// Whether `claimed`, which has no dot in it, is a container's extension with something behind it: `mp4_exiftool_tmp`,
+  /// Whether `claimed`, which contains no dot, is a container's extension with something after it: `mp4_exiftool_tmp`,
   /// `mp4~`, `mp4 (1)`.
   static func isSuffixed(_ claimed: String) -> Bool {
     let known = claimed.utf8.prefix { $0.isASCIIAlphanumeric }
@@ -75,8 +77,8 @@ enum UnfinishedName {
       && MediaContainer.claimableExtensions.contains(String(decoding: known, as: UTF8.self))
   }
 
-  /// Whether a name without its extension has a container's extension in it, or a mark of what is unfinished: `clip.mp4`,
-  /// `clip.mp4.dropbox`, `clip.mp4f3a1.part`.
+  /// Whether a name without its extension contains a container's extension, or a mark of an unfinished file:
+  /// `clip.mp4`, `clip.mp4.dropbox`, `clip.mp4f3a1.part`.
   static func isMarked(_ stem: SourcePath) -> Bool {
     var rest = stem
     while let mark = rest.claimedExtension {
@@ -88,8 +90,8 @@ enum UnfinishedName {
     return false
   }
 
-  /// Whether a folder is what a program makes of one unfinished file: Safari's `clip.mp4.download`, Cyberduck's
-  /// `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`.
+  /// Whether a folder of that name is what a program makes of one unfinished file: Safari's `clip.mp4.download`,
+  /// Cyberduck's `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`.
   static func isFolder(_ name: [UInt8]) -> Bool {
     let path = SourcePath(bytes: name)
     guard let claimed = path.claimedExtension, extensions.contains(claimed) || claimed.hasPrefix("sb-") else {
@@ -99,14 +101,14 @@ enum UnfinishedName {
       MediaContainer.claimableExtensions.contains) ?? false
   }
 
-  /// What stands before a video's extension for as long as it is written: no words of a title.
+  /// What programs put before a video's extension while they write it; none of these is a word of a title.
   private static let marks: Set<String> = [
     "temp", "tmp", "partial", "incomplete", "uploading", "downloading", "transcoding", "inprogress",
     "in-progress", "crdownload",
   ]
 
-  /// Whether a name without its extension says that it is written: `clip.tmp`, or one of yt-dlp's parts, which it puts
-  /// together and then removes: `clip.temp`, `clip.f137`, `clip.fhls-720`.
+  /// Whether a name without its extension says that the file is being written: `clip.tmp`, or a part that yt-dlp merges
+  /// and then removes: `clip.temp`, `clip.f137`, `clip.fhls-720`.
   static func isPart(_ stem: SourcePath) -> Bool {
     guard let mark = stem.claimedExtension else { return false }
     if marks.contains(mark) { return true }
@@ -118,9 +120,9 @@ enum UnfinishedName {
   }
 }
 
-/// Folders that hold what was thrown away, or what a system keeps for itself.
+/// Folders for discarded files, and those that a system keeps for itself.
 enum TrashFolder {
-  /// In lower case: Windows and SMB don't tell letters by their case.
+  /// In lower case, as Windows and SMB ignore case.
   private static let names: Set<String> = [
     // Synology, QNAP, Windows, macOS on a server, Linux; then Buffalo, NetApp, Nextcloud, SABnzbd.
     "#recycle", "@recycle", "@recently-snapshot", "#snapshot", "@eadir", "@tmp", "@sharebin", "@transcode",
@@ -131,11 +133,12 @@ enum TrashFolder {
     "$extend", "$winreagent", "trashbox", "~snapshot", "files_trashbin", "files_versions", "__admin__",
   ]
 
-  /// Of those that a number, or the name of what is in them, follows: SABnzbd's and NZBGet's, older QNAP's and Thecus'.
+  /// The beginnings of names that continue with a number or the name of the contents: SABnzbd's and NZBGet's, older
+  /// QNAP's and Thecus'.
   private static let prefixes = ["_unpack_", "_failed_", "network recycle bin", "_nas_recycle"]
 
-  /// Whether a folder of this name is one; SABnzbd and NZBGet put together in `_UNPACK_NAME` what they unpack, and chkdsk puts
-  /// what it finds into `FOUND.000`.
+  /// Whether a folder of this name is one of them. SABnzbd and NZBGet unpack in `_UNPACK_NAME`, and chkdsk puts what it
+  /// finds into `FOUND.000`.
   static func isOne(_ name: [UInt8]) -> Bool {
     let lower = String(decoding: name, as: UTF8.self).lowercased()
     if names.contains(lower) { return true }

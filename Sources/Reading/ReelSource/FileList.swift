@@ -1,20 +1,20 @@
 import Glibc
 import ReelCore
 
-/// `--files0-from`: names with a NUL after each (after the last one it may be missing), as `find -print0`
+/// The format of `--files0-from`: names that each end with a NUL (optional after the last one), as `find -print0`
 /// writes them.
 public enum FileList {
-  /// 256 MB of names are kept in memory; a longer list is split.
+  /// At most 256 MB of names, as they are kept in memory; the user has to split a longer list.
   private static let largest = 256 << 20
 
-  /// Bytes. Paths beyond `PATH_MAX` are walked step by step, so they count as well; but a list whose names end with
-  /// something else than a NUL is one long name.
+  /// In bytes. Longer than `PATH_MAX`, as longer paths are walked step by step. A list whose names end with something
+  /// other than NUL would be one long name.
   private static let longestName = 64 << 10
 
-  /// The names in the file at `path`; in standard input when it is `-`. Blocks.
+  /// Returns the names in the file at `path`, or in standard input if it is `-`. Blocks.
   ///
-  /// - Throws: `invalidName` when a name is empty, or longer than any path; `sidecarInvalid` when the list is too large; `notFound`
-  ///   and the like when it can't be read.
+  /// - Throws: `invalidName` if a name is empty, or longer than any path; `sidecarInvalid` if the list is too large;
+  ///   `notFound` and the like if it can't be read.
   public static func inputs(from path: SourcePath) throws(SourceError) -> [SourceInput] {
     let isStandardInput = path.bytes == [UInt8(ascii: "-")]
     return try inputs(
@@ -44,7 +44,7 @@ public enum FileList {
   }
 }
 
-/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and
+/// The names in a directory, in byte order. They are kept in one block of memory, so each costs its own length and
 /// eight bytes.
 struct NameList: Sendable {
   private struct Span: Sendable {
@@ -61,7 +61,7 @@ struct NameList: Sendable {
     return Array(bytes[Int(span.start)..<Int(span.start + span.length)])
   }
 
-  /// The first that does not come before `name`; ``count`` where all do.
+  /// The index of the first name that does not come before `name`; ``count`` if all do.
   func firstIndex(notBefore name: [UInt8]) -> Int {
     var (low, high) = (0, count)
     while low < high {
@@ -72,14 +72,14 @@ struct NameList: Sendable {
   }
 
   /// Reads the directory. Blocks.
-  /// - Throws: `unreadable` and the like; also for a directory with more than 4 GB of names.
+  /// - Throws: `unreadable` and the like, also for a directory with more than 4 GB of names.
   init(of directory: DirectoryHandle) throws(SourceError) {
     try rethrowing(as: SourceError.init) { () throws(SystemError) in try read(directory) }
     sort()
   }
 
   private mutating func read(_ directory: DirectoryHandle) throws(SystemError) {
-    // A description of its own: its position is not shared with whoever lists the directory again.
+    // Opened again: the position in this file description is not shared with another listing of the directory.
     let own = try directory.descriptor.call("openat") { openat($0, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(own) else {
       let error = SystemError.last("fdopendir")
@@ -108,8 +108,8 @@ struct NameList: Sendable {
     bytes.append(contentsOf: buffer)
   }
 
-  /// As long as the entry says: `NAME_MAX` is 255, but a name of 255 UTF-16 units on exFAT, NTFS or a share takes up to
-  /// 765 bytes here.
+  /// Returns the name, whose length the entry determines: `NAME_MAX` is 255, but a name of 255 UTF-16 units on exFAT,
+  /// NTFS or a network share takes up to 765 bytes here.
   static func name(of entry: UnsafePointer<dirent>) -> UnsafeRawBufferPointer {
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
       return UnsafeRawBufferPointer(start: nil, count: 0)

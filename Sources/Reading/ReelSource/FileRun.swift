@@ -1,25 +1,28 @@
 import ReelCore
 
-/// Work on the files of a walk: several at once, told of one by one, in their order.
+/// Work on the files of a walk: several at once, with results delivered one by one in the order of the files.
 ///
-/// It ends when there are no more, when who is told has had enough, with the first error, or with its task.
+/// It ends when there are no more files, when the receiver wants no more, at the first error, or when its task is
+/// cancelled.
 package struct FileRun: Sendable {
   private let walk: SourceWalk
   private let queue: BlockingQueue
   private let ahead: Int
 
   /// - Parameters:
-  ///   - width: files worked on at once, at least 1.
-  ///   - ahead: files that may be begun and not told of yet: they wait behind one that takes long.
+  ///   - width: how many files are worked on at once, at least 1.
+  ///   - ahead: how many files may be begun before their results are delivered: they wait behind one that takes long.
   package init(inputs: [SourceInput], options: WalkOptions, width: Int, ahead: Int = 256) {
     walk = SourceWalk(inputs: inputs, options: options)
     queue = BlockingQueue(label: "reel.files", width: width)
     self.ahead = ahead
   }
 
+  /// Works on all files.
   /// - Parameters:
-  ///   - work: may block; throws what no other file would fare better with. Its flag is set when no result is wanted.
-  ///   - tell: called where the caller is; false ends the run.
+  ///   - work: may block. It throws only what would happen to every other file, too. Its flag is set when no result is
+  ///     wanted.
+  ///   - tell: called with each result on the caller's actor; false ends the run.
   package func run<Output: Sendable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     _ work: @escaping @Sendable (WalkedFile, CancellationFlag) throws(Failure) -> Output,
@@ -37,7 +40,7 @@ package struct FileRun: Sendable {
     try result.get()
   }
 
-  /// The same where telling may block, too.
+  /// As ``run(isolation:_:_:)``, but `tell` may block as well.
   package func runBlocking<Output: Sendable, Failure: Error>(
     _ work: @escaping @Sendable (WalkedFile, CancellationFlag) throws(Failure) -> Output,
     _ tell: @escaping @Sendable (Output) throws(Failure) -> Bool

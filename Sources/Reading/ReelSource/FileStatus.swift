@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// What `stat` says of a file.
+/// What `stat` reports about a file.
 struct FileStatus: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case regular
@@ -17,12 +17,12 @@ struct FileStatus: Hashable, Sendable {
 
   var directoryIdentity: DirectoryIdentity { DirectoryIdentity(identity) }
 
-  /// Of an open file.
+  /// The status of an open file.
   init(of descriptor: Descriptor) throws(SourceError) {
     try self.init(descriptor, "fstat") { fstat($0, &$1) }
   }
 
-  /// Of `name` in the directory, the link itself where it is one.
+  /// The status of `name` in the directory; if it is a symbolic link, of the link itself.
   init(of name: PathBytes, in directory: Descriptor) throws(SourceError) {
     try self.init(directory, "fstatat") { fstatat($0, name.characters, &$1, AT_SYMLINK_NOFOLLOW) }
   }
@@ -61,41 +61,39 @@ struct FileStatus: Hashable, Sendable {
 }
 
 extension FileIdentity {
-  /// What `stat` says.
+  /// The identity that `stat` reports.
   package init(_ status: stat) {
     self.init(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
       modifiedAt: Self.nanoseconds(status.st_mtim), changedAt: Self.nanoseconds(status.st_ctim))
   }
 
-  /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that
-  /// does.
+  /// Nanoseconds since 1970. A file system may hold times that do not fit; they are clamped to the last one that does.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     Int64(time.tv_sec).multipliedClamped(by: 1_000_000_000).addingClamped(Int64(time.tv_nsec))
   }
 
-  /// Whether the file was left alone for 2 seconds before `moment`. Times are only as fine as the kernel's
-  /// tick (or a network file system's second): of a file that was changed just now, a further change may
-  /// leave no trace.
+  /// Whether the file was left alone for 2 seconds before `moment`. Timestamps are only as fine as the kernel's tick
+  /// (or a network file system's second), so another change to a file that was changed just now may leave no trace.
   public func isSettled(by moment: Date) -> Bool {
     Double(changedAt) / 1e9 <= moment.timeIntervalSince1970 - 2
   }
 }
 
-/// Which directory it is, whatever it is called.
+/// The identity of a directory, whatever its name.
 public struct DirectoryIdentity: Hashable, Sendable {
   /// Device number (`st_dev`).
   public let device: UInt64
   /// Inode number (`st_ino`).
   public let inode: UInt64
 
-  /// From what `stat` says.
+  /// Creates an identity from what `stat` reports.
   public init(device: UInt64, inode: UInt64) {
     self.device = device
     self.inode = inode
   }
 
-  /// The directory at `path`, links followed; nil when there is none (yet), or it can't be reached. Blocks.
+  /// The directory at `path`, following links; nil if there is none (yet), or it can't be reached. Blocks.
   public init?(at path: SourcePath) {
     guard let name = try? PathBytes(path.bytes) else { return nil }
     var status = stat()
@@ -103,22 +101,22 @@ public struct DirectoryIdentity: Hashable, Sendable {
     self.init(status)
   }
 
-  /// Of whatever file.
+  /// The identity of any file, whether a directory or not.
   package init(_ status: stat) {
     self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
   }
 
-  /// Of whatever file.
+  /// The identity of any file, whether a directory or not.
   package init(_ file: FileIdentity) {
     self.init(device: file.device, inode: file.inode)
   }
 }
 
-/// A directory that is held open, so that the names in it go on meaning what they meant.
+/// A directory that is held open, so that the names in it keep their meaning.
 final class DirectoryHandle: Sendable {
   let descriptor: Descriptor
   let identity: DirectoryIdentity
-  /// Names of what may be sidecars, by what those that print alike have in common; nil before somebody asked.
+  /// The names of possible sidecars, by the key that names printing alike have in common; nil before the first request.
   private let sidecars = Mutex<[String: [[UInt8]]]?>(nil)
 
   init(descriptor: Descriptor, identity: DirectoryIdentity) {
@@ -126,12 +124,12 @@ final class DirectoryHandle: Sendable {
     self.identity = identity
   }
 
-  /// What `name` is, the link itself where it is one.
+  /// Returns the status of `name`; if it is a symbolic link, of the link itself.
   func status(of name: [UInt8]) throws(SourceError) -> FileStatus {
     try FileStatus(of: try PathBytes(name), in: descriptor)
   }
 
-  /// Whether there is a `name`. One that is too long for a name is none's.
+  /// Whether there is a file `name`. No file has a name that is too long.
   func has(_ name: [UInt8]) throws(SourceError) -> Bool {
     do throws(SourceError) {
       _ = try status(of: name)
@@ -142,7 +140,7 @@ final class DirectoryHandle: Sendable {
     }
   }
 
-  /// The names of files that print like `name`, which is a sidecar's, as of the first call that could list them. Blocks.
+  /// Returns the names of files that print like `name`, a sidecar's, as of the first successful listing. Blocks.
   func sidecars(alike name: [UInt8]) throws(SourceError) -> [[UInt8]] {
     guard let key = AlikeName.key(name) else { return [] }
     return try sidecars.withLock { known throws(SourceError) in
@@ -158,22 +156,22 @@ final class DirectoryHandle: Sendable {
     }
   }
 
-  /// Finds `name`, the link itself where it is one.
+  /// Finds `name`; if it is a symbolic link, the link itself.
   func find(_ name: [UInt8]) throws(SourceError) -> LocatedFile {
     try PathLookup.find(name, from: descriptor, links: .refuse)
   }
 }
 
 extension Descriptor {
-  /// Calls `body` with the number, which stays open until `body` is done: Swift may let go of an object after
-  /// its last use, and that would be when the number is read.
+  /// Calls `body` with the descriptor's number, which stays open until `body` returns. Swift may release an object
+  /// after its last use, which would be when the number is read.
   func holding<Value, Failure: Error>(
     _ body: (Int32) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(rawValue) }
   }
 
-  /// Asks the system with the number, as ``holding(_:)`` and `retryingInterrupts` do.
+  /// Makes a system call with the number, with the guarantees of ``holding(_:)`` and `retryingInterrupts`.
   func call(_ name: String, _ body: (Int32) -> Int32) throws(SystemError) -> Int32 {
     try holding { number throws(SystemError) in try retryingInterrupts(name) { body(number) } }
   }

@@ -3,16 +3,15 @@ import ReelCore
 
 /// The walk through one folder that the user named: depth first, the names of each folder in byte order.
 ///
-/// The folders on the way down are held open, but not more of them than ``heldFrames``: the others are opened
-/// again on the way up, by `..`, and only if that is still the same folder. So a tree may be as deep as it
-/// likes.
+/// The folders on the way down are held open, but at most ``heldFrames`` of them. The others are reopened on the way up
+/// through `..`, but only if that is still the same folder. So a tree may have any depth.
 struct FolderWalk: Sendable {
-  /// How many folders on the way down stay open.
+  /// The number of folders on the way down that stay open.
   private static let heldFrames = 32
 
   let root: DirectoryHandle
   private let links: LinkRule
-  /// How much of a path is the name of the root.
+  /// How many bytes of a path belong to the root.
   let rootLength: Int
   /// The path of the current folder.
   private var path: [UInt8]
@@ -28,7 +27,7 @@ struct FolderWalk: Sendable {
     frames = [frame]
   }
 
-  /// A walk that begins at something below `root`, with ``entry(at:_:in:)``.
+  /// Creates a walk that begins at something below `root`, with ``entry(at:_:in:)``.
   init(beneath root: DirectoryHandle, _ path: SourcePath, followLinks: Bool) {
     self.root = root
     links = followLinks ? .followBeneath : .refuse
@@ -41,21 +40,21 @@ struct FolderWalk: Sendable {
     Entry(directory: directory, name: name, path: path, rootLength: rootLength)
   }
 
-  /// A name that the walk has come to.
+  /// A name that the walk has reached.
   struct Entry: Sendable {
     let directory: DirectoryHandle
     let name: [UInt8]
     let path: SourcePath
-    /// How much of the path is the name of the root.
+    /// How many bytes of the path belong to the root.
     let rootLength: Int
 
-    /// Seen from the root.
+    /// The path relative to the root.
     var relativePath: [UInt8] { Array(path.bytes.dropFirst(rootLength)) }
   }
 
   enum Step: Sendable {
     case entry(Entry)
-    /// The rest of this folder is lost.
+    /// The rest of this folder can't be walked.
     case lost(SourcePath, SourceError)
     case end
   }
@@ -74,7 +73,7 @@ struct FolderWalk: Sendable {
       directory: directory, name: name, path: SourcePath(bytes: path).appending(name), rootLength: rootLength)
   }
 
-  /// - Throws: `denied` and the like when the folder can't be listed; the walk goes on beside it.
+  /// - Throws: `denied` and the like if the folder can't be listed; the walk continues after it.
   mutating func enter(_ entry: Entry, _ directory: DirectoryHandle, byLink: Bool) throws(SourceError) {
     frames.append(try WalkFrame(directory, pathLength: entry.path.bytes.count, cameByLink: byLink))
     path = entry.path.bytes
@@ -82,15 +81,15 @@ struct FolderWalk: Sendable {
     if far > 0 { frames[far].directory = nil }
   }
 
-  /// Whether the folder that the walk is in holds a file whose sidecar would have this name, or one that prints like it,
-  /// whatever it is.
+  /// Whether the current folder holds a file, of any kind, whose sidecar would have this name, or one that prints
+  /// alike.
   mutating func hasVideo(forSidecar name: [UInt8]) -> Bool {
     guard let last = frames.indices.last, let key = AlikeName.key(name) else { return false }
     let stem = Array(name.dropLast(".json".utf8.count))
     let isFound = frames[last].names(beginningWith: stem).contains { other in
       !Sidecar.isName(other) && AlikeName.key(Sidecar.name(for: other)) == key
     }
-    // What is written otherwise begins with other bytes.
+    // A name that is normalized differently begins with other bytes.
     return isFound || !stem.allSatisfy { $0 < 0x80 } && frames[last].sidecarKeys.contains(key)
   }
 
@@ -109,7 +108,7 @@ struct FolderWalk: Sendable {
     return try? located.openDirectory()
   }
 
-  /// By its path from the root, because `..` did not lead there.
+  /// Reopens the folder by its path from the root, because `..` did not lead to it.
   private mutating func reopen(_ index: Int) -> Step {
     let path = SourcePath(bytes: path)
     do throws(SourceError) {
@@ -130,18 +129,18 @@ struct FolderWalk: Sendable {
   }
 }
 
-/// A folder that a walk is in.
+/// A folder on a walk's current path.
 struct WalkFrame: Sendable {
-  /// Nil while it is not held open, because the walk is deep below it.
+  /// Nil while it is not held open, because the walk is far below it.
   var directory: DirectoryHandle?
   let identity: DirectoryIdentity
-  /// How long the folder's own path is.
+  /// The length of the folder's own path.
   let pathLength: Int
-  /// Whether the walk came here by a link, so that `..` leads elsewhere.
+  /// Whether the walk entered it through a link, so that `..` leads elsewhere.
   let cameByLink: Bool
   private let names: NameList
   private var next = 0
-  /// What the sidecars of its files would be called, as names that print alike have it.
+  /// The names that its files' sidecars would have, as keys that are equal for names printing alike.
   private(set) lazy var sidecarKeys = Set(
     (0..<names.count).lazy.map { [names] in names[$0] }.filter { !Sidecar.isName($0) }.compactMap {
       AlikeName.key(Sidecar.name(for: $0))
@@ -166,11 +165,11 @@ struct WalkFrame: Sendable {
   }
 }
 
-/// What a walk has met already, so that inputs that overlap give each file once.
+/// What a walk has met already, so that overlapping inputs yield each file only once.
 ///
-/// It remembers each folder entered and each file named: 16 bytes of identity for a folder, its folder's and
-/// its name for a file, whatever a folder holds. With one input and no links nothing can come twice, and
-/// nothing is kept.
+/// It remembers each folder entered and each file named: 16 bytes of identity for a folder; for a file, its name and
+/// the identity of its folder. What a folder holds does not count. With one input and no links nothing can occur twice,
+/// so nothing is kept.
 struct SeenSources {
   private struct NamedFile: Hashable {
     let directory: DirectoryIdentity
@@ -184,7 +183,7 @@ struct SeenSources {
     self.isNeeded = isNeeded
   }
 
-  /// Whether it is met for the first time.
+  /// Records the folder, and returns whether it is met for the first time.
   mutating func enters(_ directory: DirectoryIdentity) -> Bool {
     !isNeeded || directories.insert(directory).inserted
   }
@@ -193,7 +192,7 @@ struct SeenSources {
     directories.contains(directory)
   }
 
-  /// Whether it is named for the first time.
+  /// Records the file, and returns whether it is named for the first time.
   mutating func names(_ name: [UInt8], in directory: DirectoryIdentity) -> Bool {
     !isNeeded || files.insert(NamedFile(directory: directory, name: name)).inserted
   }
@@ -203,12 +202,12 @@ struct SeenSources {
   }
 }
 
-/// The folders that are never taken in, and what lies beneath them.
+/// The folders that are never ingested, together with everything beneath them.
 struct ExcludedDirectories {
   private let roots: Set<DirectoryIdentity>
   private var known: [DirectoryIdentity: Bool] = [:]
 
-  /// What is said when the user names such a folder, or something in it.
+  /// The error if the user names such a folder, or something in it.
   static let error = SourceError(
     .outsideRoot, "it belongs to Reel's own library or destination, which is never ingested; leave it out")
 
@@ -216,12 +215,12 @@ struct ExcludedDirectories {
     self.roots = Set(roots)
   }
 
-  /// Whether it is one of them. What lies beneath is not met, as long as the walk came from above.
+  /// Whether it is one of them. A walk from above never reaches what is beneath one.
   func contains(_ directory: DirectoryIdentity) -> Bool {
     roots.contains(directory)
   }
 
-  /// Whether `directory` is one of them or lies beneath one: climbs to the root of the file system. Blocks.
+  /// Whether `directory` is one of them or is beneath one; climbs to the root of the file system. Blocks.
   mutating func covers(_ directory: Descriptor, _ identity: DirectoryIdentity) -> Bool {
     guard !roots.isEmpty else { return false }
     if let answer = known[identity] { return answer }

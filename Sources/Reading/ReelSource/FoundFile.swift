@@ -1,17 +1,17 @@
 import Glibc
 import ReelCore
 
-/// A file that may be a video, found and not yet opened. It holds the directory that it was found in.
+/// A file that may be a video, found but not opened yet. It holds open the directory in which it was found.
 public struct FoundFile: Sendable {
-  /// As the user named it, or the folder that it lies in.
+  /// The path as the user named it, or below the folder that the user named.
   public let path: SourcePath
   /// Its state when it was found.
   public let identity: FileIdentity
-  /// Whether the user named the file itself, and not a folder around it.
+  /// Whether the user named the file itself, rather than a folder around it.
   public let wasNamed: Bool
-  /// Where it lies, and how to find it again.
+  /// Where it is, and how to find it again.
   let origin: Origin
-  /// What its maker says of it, where it is the program's own.
+  /// What the program vouches for if it made the file itself.
   var owned: OwnedFile?
 
   enum Origin: Sendable {
@@ -19,15 +19,15 @@ public struct FoundFile: Sendable {
     case remote(RemoteOrigin)
   }
 
-  /// The directory of a file of this machine.
+  /// The directory of a file on this machine; nil for a remote one.
   var directory: DirectoryHandle? {
     if case .local(let directory, _) = origin { directory } else { nil }
   }
 
-  /// Whether it lies elsewhere.
+  /// Whether it is remote.
   package var isRemote: Bool { directory == nil }
 
-  /// Whether the user of this process owns it, and has only not the right to read it. Blocks.
+  /// Whether this process's user owns it, and only its mode denies reading. Blocks.
   package var lacksOnlyItsMode: Bool {
     guard case .local(let directory, let place) = origin, let located = try? place.find(in: directory) else {
       return false
@@ -37,14 +37,15 @@ public struct FoundFile: Sendable {
     return status.st_uid == geteuid() && status.st_mode & S_IRUSR == 0
   }
 
-  /// Whether other machines may write to it, as far as its file system tells. Blocks.
+  /// Whether other machines may write to it, as far as its file system tells; true for a remote file. Blocks.
   package var isOnSharedSystem: Bool {
     guard let directory else { return true }
     return !directory.descriptor.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
   }
 
-  /// Where what will be opened lies, whatever links lead to it; nil where it lies elsewhere, or that can't be told. Blocks.
-  /// - Throws: `sourceChanged` when there is another file by now; `notFound` and the like.
+  /// The path of what will be opened, with links resolved; nil if the file is remote, or the path can't be determined.
+  /// Blocks.
+  /// - Throws: `sourceChanged` if another file is there by now; `notFound` and the like.
   package func realPath() throws(SourceError) -> SourcePath? {
     guard case .local(let directory, let place) = origin else { return nil }
     let located = try place.find(in: directory)
@@ -52,24 +53,23 @@ public struct FoundFile: Sendable {
     return located.descriptor.realPath.map { SourcePath(bytes: $0) }
   }
 
-  /// Whether the name of a file in a folder says that it may not be done.
+  /// Whether the file was found in a folder under a name that says it may be unfinished.
   package var mayBeUnfinished: Bool {
     !wasNamed && ExtensionHint(of: path.lastComponent.bytes) == .doubtful
   }
 
-  /// What is known of the state of a file that lies elsewhere.
+  /// What is known of the state of a remote file; nil for a file on this machine.
   package var remoteState: RemoteState? {
     if case .remote(let origin) = origin { origin.state } else { nil }
   }
 
   /// Opens the file for reading. Blocks.
   ///
-  /// - Throws: `sourceChanged` when there is another file by now, or it was written to; `notFound` when it is
-  ///   gone; `isLink` or `notRegular` when something else stands in its place; `denied`, `tooManyOpenFiles`,
-  ///   `unreadable`.
+  /// - Throws: `sourceChanged` if another file is there by now, or it was written to; `notFound` if it is gone;
+  ///   `isLink` or `notRegular` if something else has taken its place; `denied`, `tooManyOpenFiles`, `unreadable`.
   public func open() throws(SourceError) -> SourceFile { try open(CancellationFlag()) }
 
-  /// As ``open()``; what lies elsewhere is neither opened nor read any more once the flag is set.
+  /// As ``open()``, but a remote file is no longer opened or read once the flag is set.
   package func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
     switch origin {
     case .local(let directory, let place):
@@ -91,7 +91,7 @@ extension FoundFile {
     return file
   }
 
-  /// As ``open()``, of a file of this machine; what lies elsewhere is not found.
+  /// As ``open()``, for a file on this machine; a remote one is not found.
   func opened() throws(SourceError) -> OpenedFile {
     guard case .local(let directory, let place) = origin else {
       throw SourceError(.notFound, "it is not on this machine")
@@ -99,9 +99,9 @@ extension FoundFile {
     return try open(place, in: directory)
   }
 
-  /// The file that the user named. Blocks.
+  /// Finds the file that the user named. Blocks.
   ///
-  /// - Parameter followLinks: whether symbolic links may stand in any component.
+  /// - Parameter followLinks: whether any component may be a symbolic link.
   /// - Throws: `notFound`, `denied`, `isDirectory`, `isLink`, `notRegular`, `invalidName`, `outsideRoot`.
   public static func named(_ path: SourcePath, followLinks: Bool) throws(SourceError) -> FoundFile {
     var parents = ParentDirectories(followLinks: followLinks)
@@ -110,13 +110,13 @@ extension FoundFile {
   }
 }
 
-/// How a file is found again in the directory that holds it.
+/// How to find a file again in the directory that holds it.
 enum FilePlace: Sendable {
-  /// By its name; it is not a link.
+  /// By its name, which is not a link.
   case name([UInt8])
   /// By its name, which may be a link to anywhere.
   case followed([UInt8])
-  /// By its path from a root that its links may not leave.
+  /// By its path from a root that links on the way may not leave.
   case beneath(root: DirectoryHandle, path: [UInt8])
 
   func find(in directory: DirectoryHandle) throws(SourceError) -> LocatedFile {
@@ -135,17 +135,16 @@ extension FilePlace {
   }
 }
 
-/// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not
-/// asked.
+/// `--include` and `--exclude`: which names in folders are considered. They do not apply to a file that the user named.
 ///
-/// An excluded folder is not entered. Exclusion wins over inclusion. Inclusion is about files only, and makes
-/// no candidate of a file that neither its name nor its bytes claim to be one.
+/// An excluded folder is not entered. Exclusion takes precedence over inclusion. Inclusion applies only to files, and
+/// makes no candidate of a file that neither its name nor its bytes claim to be one.
 public struct NameFilter: Hashable, Sendable {
   private let including: [GlobPattern]
   private let excluding: [GlobPattern]
 
   /// - Parameters:
-  ///   - including: where there are any, a file must match one of them.
+  ///   - including: if there are any, a file must match one of them.
   ///   - excluding: a file or folder must match none of them.
   public init(including: [GlobPattern] = [], excluding: [GlobPattern] = []) {
     self.including = including
@@ -155,12 +154,12 @@ public struct NameFilter: Hashable, Sendable {
   /// Whether nothing is left out.
   package var takesAll: Bool { including.isEmpty && excluding.isEmpty }
 
-  /// - Parameter path: from the folder that the user named.
+  /// - Parameter path: relative to the folder that the user named.
   func entersFolder(_ path: [UInt8]) -> Bool {
     !excluding.contains { $0.matches(path, isFolder: true) }
   }
 
-  /// - Parameter path: from the folder that the user named.
+  /// - Parameter path: relative to the folder that the user named.
   func takesFile(_ path: [UInt8]) -> Bool {
     if excluding.contains(where: { $0.matches(path, isFolder: false) }) { return false }
     return including.isEmpty || including.contains { $0.matches(path, isFolder: false) }
@@ -169,52 +168,52 @@ public struct NameFilter: Hashable, Sendable {
 
 /// A file or folder that the user named.
 public struct SourceInput: Hashable, Sendable {
-  /// As the user wrote it; of an address without what is secret in it.
+  /// The path as the user wrote it; an address without its secrets.
   public let path: SourcePath
-  /// What lies elsewhere; nil for a path of this machine.
+  /// The remote source; nil for a path on this machine.
   let remote: (any RemoteSource)?
-  /// The state of it that is meant; nil for the one that it is in.
+  /// The state in which the remote file is meant; nil for its current one.
   let listed: RemoteFile?
-  /// The folder that the user named, where this was met in it.
+  /// The folder that the user named, if this was found in it.
   var root: SourcePath?
-  /// What its maker says of it, where it is the program's own.
+  /// What the program vouches for if it made the file itself.
   private(set) var owned: OwnedFile?
 
-  /// - Parameter path: any bytes; whether they name something is for the walk to find out.
+  /// - Parameter path: any bytes; the walk finds out whether they name something.
   public init(path: SourcePath) {
     self.path = path
     (remote, listed) = (nil, nil)
   }
 
-  /// A file of the program's own, whose digest is known: see ``OwnedFile`` for what that takes.
+  /// A file that the program itself has made, and whose digest is known: see ``OwnedFile`` for the requirements.
   public init(_ file: OwnedFile) {
     self.init(path: file.path)
     owned = file
   }
 
-  /// What lies below a folder that the user named, and is looked at as a walk through that would.
+  /// Something below a folder that the user named, to be considered as a walk through that folder would.
   /// - Parameter path: `root`, and what is below it.
   package init(path: SourcePath, beneath root: SourcePath) {
     self.init(path: path)
     self.root = root
   }
 
-  /// Whether it lies elsewhere.
+  /// Whether it is remote.
   package var isRemote: Bool { remote != nil }
 
-  /// What lies at an address.
-  /// - Parameter listed: the state of that file which is meant, as it was seen earlier; it is not asked for before it is
+  /// What is at an address.
+  /// - Parameter listed: the state of the file that is meant, as seen earlier; no request is sent for it before it is
   ///   opened.
   package init(_ remote: any RemoteSource, listed: RemoteFile? = nil) {
     path = remote.path
     (self.remote, self.listed) = (remote, listed)
   }
 
-  /// Whether both name the same.
+  /// Whether both name the same source.
   public static func == (left: SourceInput, right: SourceInput) -> Bool {
     left.path == right.path && left.remote?.identifier == right.remote?.identifier
   }
 
-  /// Of what ``==(_:_:)`` compares.
+  /// Hashes part of what ``==(_:_:)`` compares.
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }

@@ -2,12 +2,12 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Parts of a file that were never written. They take no room and read as zeros: a file of a few kilobytes can have so many
-/// of them that reading it would never end.
+/// Parts of a file that were never written. They take no space and read as zeros: a file of a few kilobytes can have so
+/// many of them that reading it would never end.
 enum Holes {
-  /// Bytes of holes that are read through: some minutes.
+  /// The most bytes of holes that are read through, which takes some minutes.
   static let most: Int64 = 64 << 30
-  /// No file of that size is all there where the file system does not tell of its holes.
+  /// A file larger than this can't be complete, even if the file system does not report its holes.
   private static let largestWhole: Int64 = 16 << 40
 
   /// - Throws: `readLimit` when the file has more holes than can be read through. Blocks.
@@ -20,11 +20,11 @@ enum Holes {
     guard isEndless else { return }
     throw SourceError(
       .readLimit,
-      "most of its \(Decimals.bytes(file.size)) are holes, which were never written, and reading them would take too long; copy what it holds into a file without them"
+      "too much of its \(Decimals.bytes(file.size)) is holes, which were never written, and reading them would take too long; copy its content into a file without holes"
     )
   }
 
-  /// Whether there are any, as far as its file system tells. Blocks.
+  /// Whether the file has any holes, as far as its file system tells. Blocks.
   static func areIn(_ file: SourceFile) -> Bool {
     withExtendedLifetime(file.handle) {
       guard let descriptor = file.handle.descriptor else { return false }
@@ -33,18 +33,19 @@ enum Holes {
     }
   }
 
-  /// Whether there is nothing but zeros in it.
+  /// Whether all bytes are zero.
   static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let first = bytes.baseAddress else { return true }
     return bytes[0] == 0 && memcmp(first, first + 1, bytes.count - 1) == 0
   }
 
-  /// It ends with the first holes that are too many, so it takes no longer than what is really there allows.
+  /// Whether there are more than `most` bytes of holes. Stops at that number, so the time it takes is limited by the
+  /// data that is really there.
   private static func hasMore(than most: Int64, _ file: Int32, _ size: Int64) -> Bool {
     var (position, holes) = (Int64(0), Int64(0))
     while position < size {
       let data = Int64(lseek(file, off_t(position), reel_seek_data))
-      // ENXIO: a hole up to the end. Anything else: the file system does not tell.
+      // ENXIO means a hole up to the end; any other error, that the file system does not report holes.
       guard data >= position || errno == ENXIO else { return false }
       let next = data < position ? size : min(data, size)
       holes = holes.addingClamped(next - position)

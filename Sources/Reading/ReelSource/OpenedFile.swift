@@ -9,7 +9,7 @@ public final class OpenedFile: SourceHandle {
     file = descriptor
   }
 
-  /// The bytes that were written into `file`, which is sealed.
+  /// Opens the bytes that were written to `file`, which is sealed.
   /// - Throws: `unreadable`, `tooManyOpenFiles`.
   package static func reading(_ file: any StagedFile, as path: SourcePath) throws(SourceError) -> SourceFile {
     let number = try rethrowing(as: SourceError.init) { () throws(SystemError) in
@@ -19,11 +19,11 @@ public final class OpenedFile: SourceHandle {
     return SourceFile(path: path, identity: try opened.currentIdentity(), handle: opened)
   }
 
-  /// Open as long as this lives.
+  /// Stays open as long as this object lives.
   public var descriptor: Int32? { file.rawValue }
 
-  /// Fills `buffer` as far as the file goes: it gives less than `buffer.count` only at the end. Blocks.
-  /// - Throws: `unreadable` when the disk fails.
+  /// Fills `buffer` as far as the file goes: returns less than `buffer.count` only at the end. Blocks.
+  /// - Throws: `unreadable` on a disk error.
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SourceError) -> Int {
@@ -32,12 +32,12 @@ public final class OpenedFile: SourceHandle {
     }
   }
 
-  /// Blocks, as long as `fstat` does.
+  /// Calls `fstat`. Blocks.
   public func currentIdentity() throws(SourceError) -> FileIdentity {
     try FileStatus(of: file).identity
   }
 
-  /// By `fstat`, in blocks of 512 bytes. Blocks.
+  /// Calls `fstat`, which counts in blocks of 512 bytes. Blocks.
   public func storedBytes() -> Int64? {
     var status = stat()
     guard file.holding({ fstat($0, &status) }) == 0 else { return nil }
@@ -50,9 +50,9 @@ public final class OpenedFile: SourceHandle {
   }
 }
 
-/// A file that was found and not yet opened.
+/// A file that was found but is not open for reading.
 struct LocatedFile: Sendable {
-  /// Opened with `O_PATH`: it can be asked, not read.
+  /// Opened with `O_PATH`: its status can be read, but not its bytes.
   let descriptor: Descriptor
   let status: FileStatus
 
@@ -63,7 +63,7 @@ struct LocatedFile: Sendable {
     return OpenedFile(descriptor: try reopen(flags: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
   }
 
-  /// Opens the directory for listing, as an open file description of its own.
+  /// Opens the directory for listing, with an open file description of its own.
   func openDirectory() throws(SourceError) -> DirectoryHandle {
     do {
       let opened = try descriptor.call("openat") { openat($0, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -75,12 +75,12 @@ struct LocatedFile: Sendable {
     }
   }
 
-  /// The same file, whatever its name means by now: only /proc can open what an `O_PATH` descriptor holds.
+  /// Opens the same file, whatever its name means by now: only /proc can open what an `O_PATH` descriptor holds.
   private func reopen(flags: Int32) throws(SourceError) -> Descriptor {
     do {
       return Descriptor(adopting: try descriptor.call("open") { open("/proc/self/fd/\($0)", flags) })
     } catch {
-      // Somebody has a lease on it for writing, and is told now that others want to read it.
+      // Another program holds a write lease on it, and has just been told that a reader is waiting.
       if error.code == EAGAIN {
         throw SourceError(
           .sourceChanged, "another program has it open for writing; wait until that is done, then try again")
@@ -91,17 +91,17 @@ struct LocatedFile: Sendable {
   }
 }
 
-/// A file of settings or names that the user points Reel to. It is the user's own, so links and pipes are
-/// fine, as in `--files0-from <(find … -print0)`.
+/// A file of settings or names to which the user points Reel. It is the user's own, so links and pipes are allowed, as
+/// in `--files0-from <(find … -print0)`.
 enum NamedInput {
-  /// The whole content. Blocks, for as long as a pipe's other end takes.
-  /// - Throws: `sidecarInvalid` when there are more bytes than `limit`; `notFound` and the like.
+  /// Returns the whole content. Blocks, for a pipe until its other end is closed.
+  /// - Throws: `sidecarInvalid` if there are more than `limit` bytes; `notFound` and the like.
   static func read(_ path: SourcePath, upTo limit: Int) throws(SourceError) -> [UInt8] {
     let name = try PathBytes(path.bytes)
     return try read("open", upTo: limit) { open(name.characters, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
   }
 
-  /// Standard input, to its end. Blocks.
+  /// Returns standard input up to its end. Blocks.
   static func readStandardInput(upTo limit: Int) throws(SourceError) -> [UInt8] {
     try read("fcntl", upTo: limit) { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) }
   }
@@ -121,7 +121,7 @@ enum NamedInput {
 }
 
 extension SourceError {
-  /// What a system call's failure means for a person. The file's name is not in it: who reports it knows.
+  /// What a system call's failure means for a person. It does not name the file; its reporter does.
   init(_ error: SystemError) {
     switch error.code {
     case ENOENT: self.init(.notFound, "there is no such file or folder; check the name")

@@ -2,36 +2,38 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A file that the program itself has written and hashed, and that nobody writes to any more: it is published without a
-/// copy, and without being read once more to hash it.
+/// A file that the program itself has written and hashed, and to which nobody writes any more. It is published without
+/// a copy, and without being read again to hash it.
 ///
-/// It is for who takes bytes in and hashes them as they come, as a server does. Who makes one answers for these:
-/// - `digest` and `size` are those of all bytes of the file. Of a digest that is not, nothing here can know, as nobody reads
-///   them again: the post would carry it, until ``Uploader/readBack(_:)`` tells.
-/// - Nobody writes to the file from now on, ever, under any name: it may become the store's object, under one more. No
-///   descriptor or mapping to write by is left, and whoever has the bytes sent has no way to it: it belongs to this user,
-///   who alone may write to it and to its folder, and its name is none that anything is still received under.
+/// It is meant for programs that receive bytes and hash them as they arrive, such as a server. The program that makes
+/// one must guarantee:
+/// - `digest` and `size` are those of the whole file. A wrong digest can't be noticed here, as the file is not read
+///   again: the post would carry it until ``Uploader/readBack(_:)`` reveals it.
+/// - Nobody ever writes to the file again, under any name: it may become the store's object, by a hard link. No
+///   descriptor or mapping for writing is left, and whoever sent the bytes has no access to it. It belongs to this
+///   user, who alone may write to it and to its folder, and nothing more is received under its name.
 ///
-/// Of that it is checked, when the file is opened, that it is a regular file of this user, which nobody else may write to, that
-/// no process has it open for writing, and that its file system is this machine's alone. One that fails there, or where it
-/// can't be told, is copied and hashed as any other file.
+/// Some of this is checked when the file is opened: it is a regular file of this user, no other user may write to it,
+/// no process has it open for writing, and its file system is local to this machine. A file for which one of these
+/// fails, or can't be determined, is copied and hashed like any other.
 ///
-/// Once it is a post, or is not to be one, its maker removes its own name for it.
+/// Once it is a post, or is not to become one, the program removes its own name for it.
 public struct OwnedFile: Hashable, Sendable {
-  /// Where it is; no part of it is a symbolic link.
+  /// The path, no component of which is a symbolic link.
   public let path: SourcePath
   /// The SHA-256 of all its bytes.
   public let digest: ContentDigest
-  /// Bytes.
+  /// Its size in bytes.
   public let size: Int64
 
-  /// See ``OwnedFile`` for what that promises.
+  /// Creates a file with the guarantees that ``OwnedFile`` lists.
   public init(path: SourcePath, digest: ContentDigest, size: Int64) {
     (self.path, self.digest, self.size) = (path, digest, size)
   }
 
-  /// What reads `file`, which was opened at the path: as owned, if it is. Blocks.
-  /// - Throws: `sourceChanged` when it has not the size that was said.
+  /// Returns a handle that reads `file`, which was opened at the path: as an owned file if the checks pass, otherwise
+  /// as any other. Blocks.
+  /// - Throws: `sourceChanged` if it does not have the stated size.
   func handle(of file: OpenedFile) throws(SourceError) -> any SourceHandle {
     let identity = try file.currentIdentity()
     guard identity.size == size else { throw .changed }
@@ -41,7 +43,7 @@ public struct OwnedFile: Hashable, Sendable {
 }
 
 extension OpenedFile {
-  /// Whether nobody else may write to it. Blocks.
+  /// Whether it belongs to this user, and no other user may write to it. Blocks.
   fileprivate var isOfThisUserAlone: Bool {
     var status = stat()
     guard file.holding({ fstat($0, &status) }) == 0 else { return false }
@@ -51,7 +53,7 @@ extension OpenedFile {
 
 /// An ``OwnedFile``, open.
 package final class OwnedHandle: SourceHandle, LinkableBytes {
-  /// As its maker said.
+  /// The digest that the program stated.
   package let digest: ContentDigest
   private let opened: OpenedFile
   private let identity: FileIdentity
@@ -76,7 +78,7 @@ package final class OwnedHandle: SourceHandle, LinkableBytes {
 
   package func storedBytes() -> Int64? { opened.storedBytes() }
 
-  /// A name more changes `changedAt`; who wrote to it would have changed `modifiedAt`.
+  /// Ignores `changedAt`, which a new hard link changes. Writing to the file would have changed `modifiedAt`.
   package func checkUnchanged() throws(SourceError) {
     let now = try opened.currentIdentity()
     guard now.size == identity.size, now.modifiedAt == identity.modifiedAt else { throw .changed }

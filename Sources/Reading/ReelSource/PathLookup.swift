@@ -2,10 +2,10 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Finds what a path names without opening it: an `O_PATH` descriptor has no effect on a FIFO or a device,
-/// does not wait for anybody, and goes on naming the same file whatever happens to the path.
+/// Finds what a path names without opening it: an `O_PATH` descriptor has no effect on a FIFO or a device, does not
+/// block, and keeps naming the same file whatever happens to the path.
 enum PathLookup {
-  /// What `path` names, seen from `directory` (nil: the working directory).
+  /// Finds what `path` names, relative to `directory` (nil: the working directory).
   /// - Throws: `notFound`, `denied`, `isLink` (a component before the last), `outsideRoot`, `invalidName`, …
   static func find(
     _ path: [UInt8], from directory: Descriptor?, links: LinkRule
@@ -21,11 +21,11 @@ enum PathLookup {
     return LocatedFile(descriptor: descriptor, status: try FileStatus(of: descriptor))
   }
 
-  /// The kernel does not have the call, or a container's filter does not let it through (older ones say
-  /// EPERM, which opening with `O_PATH` never does by itself), or the path is longer than one call takes.
+  /// The kernel lacks the call, or a container's seccomp filter blocks it (older filters return EPERM, which opening
+  /// with `O_PATH` never does by itself), or the path is too long for one call.
   private static let worthSteps: Set<Int32> = [ENOSYS, EPERM, ENAMETOOLONG]
 
-  /// One system call, which the kernel resolves as a whole.
+  /// Opens it with one system call, which the kernel resolves as a whole.
   private static func openAtOnce(
     _ name: PathBytes, from directory: Descriptor?, links: LinkRule
   ) throws(SystemError) -> Descriptor {
@@ -39,8 +39,8 @@ enum PathLookup {
     }
   }
 
-  /// The kernel answers EAGAIN when something was renamed on the way, and it can't tell whether a `..` still
-  /// is beneath. Who renames all the time gets that as the answer.
+  /// Retries up to 16 times. The kernel returns EAGAIN if something was renamed on the way and it can't tell whether a
+  /// `..` is still beneath the root. If renames never stop, that is the result.
   private static func retryingRaces(_ body: () -> Int32) throws(SystemError) -> Int32 {
     for _ in 0..<16 {
       do throws(SystemError) {
@@ -58,8 +58,9 @@ enum PathLookup {
 }
 
 extension Descriptor {
-  /// Opens the regular file at `path` beneath this folder for reading; no link leads to it. Blocks.
-  /// - Throws: `notFound`, `isLink`, `notRegular`, `isDirectory`, `denied`, `outsideRoot` for a path that leaves the folder, ….
+  /// Opens the regular file at `path` beneath this folder for reading, following no links. Blocks.
+  /// - Throws: `notFound`, `isLink`, `notRegular`, `isDirectory`, `denied`, `outsideRoot` for a path that leaves the
+  ///   folder, ….
   package func openFile(_ path: String) throws(SourceError) -> Descriptor {
     let parts = path.utf8.split(separator: UInt8(ascii: "/"))
     guard path.utf8.first != UInt8(ascii: "/"), !parts.contains(where: { $0.elementsEqual("..".utf8) }) else {
@@ -69,8 +70,7 @@ extension Descriptor {
   }
 }
 
-/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
-/// takes.
+/// Opens a path one component at a time: for kernels without `openat2`, and for paths that are too long for one call.
 enum ComponentWalk {
   static func open(
     _ path: [UInt8], from directory: Descriptor?, links: LinkRule
@@ -88,7 +88,7 @@ enum ComponentWalk {
     return current
   }
 
-  /// A link that is not followed ends the walk: what comes after it finds that it is not a directory.
+  /// Opens one component. A link that is not followed is opened itself, and the next step throws `isLink`.
   private static func step(
     _ component: [UInt8], from directory: Descriptor?, followsLink: Bool
   ) throws(SourceError) -> Descriptor {
@@ -104,8 +104,8 @@ enum ComponentWalk {
     }
   }
 
-  /// Compares where both really are. Nothing has been opened yet, so there is no race to lose: a file that is
-  /// moved out afterwards was inside when it was found.
+  /// Compares the real paths of both. Nothing has been opened for reading yet, so no race matters: a file that is moved
+  /// out afterwards was inside when it was found.
   private static func check(_ found: Descriptor, isBeneath directory: Descriptor) throws(SourceError) {
     guard let root = directory.realPath, let path = found.realPath else {
       throw SourceError(
@@ -119,7 +119,7 @@ enum ComponentWalk {
 }
 
 extension Descriptor {
-  /// Where it is without links; nil without `/proc`, and where the path is longer than the system can say.
+  /// The path without links; nil without `/proc`, or if the path is longer than the system can report.
   var realPath: [UInt8]? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let length = holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
@@ -128,7 +128,7 @@ extension Descriptor {
   }
 }
 
-/// Opens the directories of files that the user named, each once as long as the names stay in it.
+/// Opens the directories of files that the user named. A directory is reused as long as consecutive files are in it.
 struct ParentDirectories {
   private let links: LinkRule
   private var last: (path: [UInt8], directory: DirectoryHandle)?
@@ -137,7 +137,7 @@ struct ParentDirectories {
     links = followLinks ? .follow : .refuse
   }
 
-  /// - Parameter located: what `path` names.
+  /// - Parameter located: what was found at `path`.
   /// - Throws: `isDirectory`, `isLink` or `notRegular` unless it is a regular file.
   mutating func foundFile(_ path: SourcePath, _ located: LocatedFile) throws(SourceError) -> FoundFile {
     try located.status.checkRegular()
@@ -161,12 +161,12 @@ struct ParentDirectories {
   }
 }
 
-/// A path from the root of the file system without `.`, `..` and doubled slashes, so that two ways of writing
-/// the same place are equal. It goes by the names alone: a `..` after a link leads back to before the link.
+/// A path from the root of the file system without `.`, `..` and repeated slashes, so that two spellings of one place
+/// are equal. It is purely lexical: a `..` after a link leads to the folder that holds the link.
 struct AbsolutePath: Hashable, Sendable {
   let components: [[UInt8]]
 
-  /// - Parameter base: where a path begins that does not begin with a slash.
+  /// - Parameter base: the folder to which a path without a leading slash is relative.
   init(_ path: [UInt8], from base: AbsolutePath) {
     guard !SourcePath(bytes: path).isAddress else {
       components = [path]
@@ -190,10 +190,10 @@ struct AbsolutePath: Hashable, Sendable {
   /// `/`.
   static let root = AbsolutePath(components: [])
 
-  /// The folder that it lies in.
+  /// The folder that contains it.
   var parent: AbsolutePath { AbsolutePath(components: components.dropLast()) }
 
-  /// Where relative paths begin now; the root when that can't be told. Blocks.
+  /// The current working directory; the root if it can't be determined. Blocks.
   static func workingDirectory() -> AbsolutePath {
     guard let path = getcwd(nil, 0) else { return .root }
     defer { free(path) }
@@ -202,7 +202,7 @@ struct AbsolutePath: Hashable, Sendable {
   }
 }
 
-/// A path as system calls take it: bytes, with a NUL at the end and none before.
+/// A path as system calls take it: bytes with a terminating NUL and no other.
 struct PathBytes: Sendable {
   let characters: [CChar]
 
@@ -214,16 +214,16 @@ struct PathBytes: Sendable {
   }
 }
 
-/// What to do with symbolic links on the way to a file.
+/// How to treat symbolic links on the way to a file.
 enum LinkRule: Sendable {
-  /// None in any component; the last one is opened as the link that it is.
+  /// Allow none in any component; a link as the last component is opened itself.
   case refuse
   /// Follow them, wherever they lead.
   case follow
-  /// Follow them as long as they stay beneath the directory that the path begins in.
+  /// Follow them as long as they stay beneath the directory in which the path begins.
   case followBeneath
 
-  /// Flags of `openat2`.
+  /// The `openat2` flags for this rule.
   var resolve: UInt64 {
     switch self {
     case .refuse: reel_resolve_no_symlinks | reel_resolve_no_magiclinks

@@ -3,19 +3,19 @@ import Glibc
 import ReelCore
 import ReelCrypto
 
-/// A source that was copied where nobody else writes, with the digest of the copy.
+/// A copy of a source where nobody else writes, with its digest.
 public struct PrivateCopy: SourceHandle, ByteSource {
   /// The SHA-256 of the copy's bytes.
   public let digest: ContentDigest
-  /// Of the same bytes, where they will be sent rather than become an object as they lie there.
+  /// The checksums of the same bytes; nil if the copy becomes an object where it is, instead of being sent.
   private let sums: BlockSums?
   private let original: SourceFile
   private let file: any StagedFile
-  /// What it has of the disk, as long as it is held.
+  /// The disk space that was reserved for it, held as long as the copy is.
   private let room: CopyRoom.Place?
-  /// Bytes of the copy, where it was mended and may have others than the original.
+  /// The copy's size in bytes if it was mended, as that may differ from the original's; otherwise nil.
   private let mendedSize: Int64?
-  /// Bytes from which on room is reserved for a copy before it is made; smaller ones are not worth a system call.
+  /// The size in bytes from which space is reserved before copying; for smaller copies that is not worth a system call.
   package static let leastReserved: Int64 = 16 << 20
 
   private init(
@@ -29,8 +29,7 @@ public struct PrivateCopy: SourceHandle, ByteSource {
     self.mendedSize = mendedSize
   }
 
-  /// The copy, as the source that it is: its path and its state are the original's, but for the size of one that was
-  /// mended.
+  /// The copy as a source. Its path and its state are the original's, except for the size of a mended copy.
   public var source: SourceFile {
     SourceFile(path: original.path, identity: resized(original.identity), handle: self)
   }
@@ -42,11 +41,11 @@ public struct PrivateCopy: SourceHandle, ByteSource {
       changedAt: identity.changedAt)
   }
 
-  /// The copy's.
+  /// The copy's descriptor.
   public var descriptor: Int32? { file.descriptor }
-  /// Yes.
+  /// Always true.
   public var isPrivate: Bool { true }
-  /// The copy.
+  /// The copy's file.
   public var stagedFile: (any StagedFile)? { file }
 
   /// Reads the copy. Blocks.
@@ -56,13 +55,13 @@ public struct PrivateCopy: SourceHandle, ByteSource {
     }
   }
 
-  /// The original's state, but for the size of a copy that was mended. Blocks.
+  /// Returns the original's state, except for the size of a mended copy. Blocks.
   public func currentIdentity() throws(SourceError) -> FileIdentity {
     resized(try original.handle.currentIdentity())
   }
 
-  /// Throws `sourceChanged` when the original shows that it was changed since it was opened: whoever writes to it may not
-  /// have been done when it was copied. Blocks.
+  /// Throws `sourceChanged` if the original has changed since it was opened: a program that writes to it may not have
+  /// been done when it was copied. Blocks.
   public func checkUnchanged() throws(SourceError) {
     guard try original.handle.currentIdentity() == original.identity else { throw .changed }
   }
@@ -71,24 +70,25 @@ public struct PrivateCopy: SourceHandle, ByteSource {
 extension PrivateCopy {
   /// Why a copy could not be made.
   public enum Failure: Error {
-    /// What was to be copied could not be read.
+    /// The original could not be read.
     case source(SourceError)
     /// The copy could not be written.
     case staging(UploadError)
   }
 
-  /// Enough that system calls cost nothing beside hashing, and no more than stays in a core's cache.
+  /// Large enough that system calls cost nothing compared with hashing, and small enough to stay in a core's cache.
   private static let chunk = 256 * 1024
-  /// Bytes between two hints to the disk.
+  /// The number of bytes between two hints to the disk.
   private static let hintEvery: Int64 = 1 << 20
 
-  /// Copies all of `original` into a new file of `staging`, and hashes the bytes that it writes; where the file system
-  /// can share the blocks, it hashes the clone. Blocks, for as long as the disk takes.
+  /// Copies all of `original` into a new file of `staging`, and hashes the bytes that it writes. If the file system can
+  /// share blocks, it clones the file and hashes the clone. Blocks, for as long as the disk takes.
   ///
-  /// - Parameter isCancelled: asked before each chunk.
-  /// - Returns: nil when it was cancelled.
-  /// - Throws: ``Failure``: the source's `sourceChanged` when its length or its times are not what they were when it was
-  ///   opened, `unreadable`, `readLimit` (it is nearly all holes); what ``StagingArea/makeFile()`` throws, and `storeFull` and its like of writing.
+  /// - Parameter isCancelled: called before each chunk.
+  /// - Returns: nil if it was cancelled.
+  /// - Throws: ``Failure``: for the source, `sourceChanged` if its length or its times are not what they were when it
+  ///   was opened, `unreadable`, `readLimit` (it is nearly all holes); for the copy, what ``StagingArea/makeFile()``
+  ///   throws, and `storeFull` and the like when writing.
   public static func make(
     of original: SourceFile, in staging: any StagingArea, isCancelled: () -> Bool = { false }
   ) throws(Failure) -> PrivateCopy? {
@@ -105,12 +105,12 @@ extension PrivateCopy {
     return copy
   }
 
-  /// What was made of `original` in `file`: nobody writes to it from here on. Hashes it. Blocks, for as long as the disk
+  /// Hashes `file`, a mended copy of `original` to which nobody writes from here on. Blocks, for as long as the disk
   /// takes.
   /// - Parameters:
-  ///   - size: bytes of the file.
-  ///   - isCancelled: asked before each chunk.
-  /// - Returns: nil when it was cancelled.
+  ///   - size: the size of the file in bytes.
+  ///   - isCancelled: called before each chunk.
+  /// - Returns: nil if it was cancelled.
   /// - Throws: ``Failure``.
   package static func mended(
     _ file: any StagedFile, size: Int64, of original: SourceFile, isCancelled: () -> Bool = { false }
@@ -121,7 +121,7 @@ extension PrivateCopy {
     return PrivateCopy(hashed, original: original, file: file, mendedSize: size)
   }
 
-  /// What one way through the bytes gives.
+  /// The result of one pass over the bytes.
   fileprivate struct HashedBytes {
     let digest: ContentDigest
     let sums: BlockSums?
@@ -143,7 +143,7 @@ extension PrivateCopy {
     }
   }
 
-  /// One way through the bytes.
+  /// One pass over the bytes.
   private struct CopyPass {
     let original: SourceFile
     let file: any StagedFile
@@ -151,7 +151,7 @@ extension PrivateCopy {
     func run(_ isCancelled: () -> Bool) throws(Failure) -> (HashedBytes, CopyRoom.Place?)? {
       let isClone = original.handle.descriptor.map { reel_clone_file(file.descriptor, $0) == 0 } ?? false
       let leavesHoles = !isClone && Holes.areIn(original)
-      // Room for a file with holes would have to be reserved where its bytes are.
+      // For a file with holes, space would have to be reserved only where its data is.
       let room = isClone || leavesHoles ? nil : try room(isCancelled)
       if isClone { try seal() }
       guard let hashed = try hash(isClone: isClone, leavesHoles: leavesHoles, isCancelled) else { return nil }
@@ -194,14 +194,14 @@ extension PrivateCopy {
       return hashed
     }
 
-    /// Of what ends with a hole, that is not there yet.
+    /// Extends the copy over a hole at its end, for which nothing was written.
     private func lengthen() throws(Failure) {
       try doing("write a private copy") { () throws(SystemError) in
         _ = try retryingInterrupts("ftruncate") { ftruncate(file.descriptor, off_t(original.size)) }
       }
     }
 
-    /// Of the file as it lies there, `size` bytes long.
+    /// Hashes the file as it is, `size` bytes long.
     func hash(staged size: Int64, _ isCancelled: () -> Bool) throws(Failure) -> HashedBytes? {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 4096)
       defer { buffer.deallocate() }
@@ -257,8 +257,8 @@ extension PrivateCopy {
       try rethrowing(as: { Failure.staging(file.failure($0.code, task)) }, body)
     }
 
-    /// Has the disk begin with what was written, so that the sync that comes later finds little left to wait for. What
-    /// the kernel says to it changes nothing.
+    /// Starts writing to disk what was copied, so that the later sync has little left to wait for. The kernel's answer
+    /// is ignored.
     private func hint(from start: Int64, to end: Int64) {
       guard file.mayBecomeObject, end > start else { return }
       _ = reel_start_writing(file.descriptor, off_t(start), off_t(end - start))
@@ -272,24 +272,24 @@ extension PrivateCopy: SummedBytes {
 
 /// The SHA-256 of a file's bytes.
 public enum SourceDigest {
-  /// How much is read at a time, in bytes: enough that system calls cost nothing beside hashing, and no more
-  /// than stays in a core's cache.
+  /// How many bytes are read at a time: enough that system calls cost nothing compared with hashing, and few enough to
+  /// stay in a core's cache.
   private static let chunk = 256 * 1024
 
   /// Reads the whole file. Blocks, for as long as the disk takes.
   ///
   /// - Parameters:
-  ///   - isCancelled: asked before each chunk.
+  ///   - isCancelled: called before each chunk.
   ///   - progress: called after each chunk with the number of bytes read so far.
-  /// - Returns: nil when it was cancelled.
-  /// - Throws: `sourceChanged` when the file is not what it was when it was opened; `readLimit` when it is nearly all holes;
-  ///   `unreadable`.
+  /// - Returns: nil if it was cancelled.
+  /// - Throws: `sourceChanged` if the file is not what it was when it was opened; `readLimit` if it is nearly all
+  ///   holes; `unreadable`.
   public static func sha256(
     of file: SourceFile, isCancelled: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws(SourceError) -> ContentDigest? {
     try Holes.check(file)
     if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
-    // Most files that are not videos are small: no more memory than the file is long.
+    // Most files that are not videos are small, so allocate no more than the file's length.
     let buffer = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(min(Int64(chunk), max(1, file.size.addingClamped(1)))), alignment: 64)
     defer { buffer.deallocate() }

@@ -1,27 +1,27 @@
-/// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
-/// that end with CRLF or LF (or all with CR alone, as old spreadsheets save them), quotes around a field that holds
-/// quotes (doubled), commas or line ends. A record whose fields are all empty is none: spreadsheets leave them at the end.
+/// Comma-separated values exactly as in RFC 4180: UTF-8 with or without a byte order mark; lines that end with CRLF or
+/// LF (or all with CR alone, as old spreadsheets save them); quotes around a field that contains quotes (doubled),
+/// commas or line ends. A record whose fields are all empty is skipped, as spreadsheets leave such records at the end.
 ///
-/// Its own parser, because SwiftCSV 0.10 takes what it should refuse, and says nothing: a quote that is never
-/// closed, a row that is too short (its fields read as empty); it loses white space before a field and an
-/// empty last field, ends rows at any Unicode line separator, and knows no line numbers. A caption that slips
-/// to another video is worse than an error.
+/// Reel has its own parser because SwiftCSV 0.10 silently accepts what it should reject: a quote that is never closed,
+/// or a row that is too short (its fields read as empty). It also drops white space before a field and an empty last
+/// field, ends rows at any Unicode line separator, and knows no line numbers. A caption that ends up at another video
+/// is worse than an error.
 struct SeparatedValues {
   struct Record: Hashable {
-    /// Where it begins, counted from 1.
+    /// The line on which it begins, counted from 1.
     let line: Int
-    /// Where it begins in the bytes.
+    /// The offset at which it begins.
     let start: Int
     let fields: [String]
   }
 
-  /// What is wrong, and where.
+  /// What is wrong, and on which line.
   struct Problem: Error, Hashable {
     let line: Int
     let message: String
   }
 
-  /// Begins at the first record.
+  /// Starts at the first record.
   init(_ bytes: [UInt8]) {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     self.init(
@@ -29,7 +29,7 @@ struct SeparatedValues {
       endsLinesWithCR: !bytes.contains(UInt8(ascii: "\n")))
   }
 
-  /// Begins at the record that begins at `start`.
+  /// Starts at the record that begins at `start`.
   init(_ bytes: [UInt8], from start: Int, line: Int, endsLinesWithCR: Bool) {
     self.endsLinesWithCR = endsLinesWithCR
     self.bytes = bytes
@@ -40,8 +40,8 @@ struct SeparatedValues {
     quoteLine = line
   }
 
-  /// The next record; nil after the last one.
-  /// - Throws: ``Problem`` when it breaks a rule.
+  /// Returns the next record, or nil after the last one.
+  /// - Throws: ``Problem`` if it breaks a rule.
   mutating func next() throws(Problem) -> Record? {
     while position < bytes.count {
       let byte = bytes[position]
@@ -51,7 +51,7 @@ struct SeparatedValues {
     return try finish()
   }
 
-  /// Whether there is no line feed in all of the list.
+  /// Whether the whole list contains no line feed.
   let endsLinesWithCR: Bool
   private let bytes: [UInt8]
   private var position: Int
@@ -60,22 +60,22 @@ struct SeparatedValues {
     case fieldStart
     case plain
     case quoted
-    /// After a quote within quotes: the end, or half of a doubled one.
+    /// After a quote within quotes: either the end of the field, or the first half of a doubled quote.
     case quoteInQuotes
-    /// After a carriage return outside of quotes.
+    /// After a carriage return outside quotes.
     case lineEnd
   }
   private var state = State.fieldStart
   private var fields: [String] = []
   private var field: [UInt8] = []
-  /// Whether the record has had no byte yet: an empty line is none.
+  /// Whether the record has had no byte yet; an empty line is skipped.
   private var isBlank = true
   private var line: Int
   private var recordLine: Int
   private var recordStart: Int
   private var quoteLine: Int
 
-  /// Gives the record that ends with `byte`.
+  /// Handles one byte, and returns the record if `byte` ends one.
   private mutating func take(_ byte: UInt8) throws(Problem) -> Record? {
     guard byte != 0 else {
       throw Problem(line: line, message: "holds a NUL byte; save the list as UTF-8 text")
@@ -125,7 +125,7 @@ struct SeparatedValues {
     state = .fieldStart
   }
 
-  /// Nil for an empty line, or one of empty fields.
+  /// Returns nil for an empty line, or one with only empty fields.
   private mutating func endRecord() throws(Problem) -> Record? {
     try endField()
     let record =

@@ -2,33 +2,34 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// What `clip.json` beside `clip.mp4` says about it: `caption`, `music`, `author`, `authorName`, each a
-/// string or null.
+/// What `clip.json` beside `clip.mp4` says about it: `caption`, `music`, `author` and `authorName`, each a string or
+/// null.
 ///
-/// It is found by the video's name with its extension replaced (a name without one gets it added);
-/// `clip.mp4.json` is not a sidecar. It comes from the same stranger as its video: it is opened like one,
-/// through no link, and read up to ``largest`` bytes. Keys that are not known here mean nothing.
+/// Its name is the video's with the extension replaced (or added if there is none); `clip.mp4.json` is not a sidecar.
+/// It comes from the same untrusted person as its video, so it is opened like one, through no link, and at most
+/// ``largest`` bytes are read. Unknown keys are ignored.
 public enum Sidecar {
-  /// Bytes.
+  /// The largest size of a sidecar in bytes.
   public static let largest = 64 * 1024
 
-  /// The words beside `file`, or nil when there is no sidecar. Blocks.
+  /// Returns what the sidecar beside `file` says, or nil if there is none. Blocks.
   ///
-  /// - Parameter trustAuthor: whether its author counts (`--trust-sidecars`); otherwise that is left out.
-  /// - Throws: `sidecarInvalid` when there is one and it can't be used; the message says why.
+  /// - Parameter trustAuthor: whether the author that it names counts (`--trust-sidecars`); otherwise the author is
+  ///   left out.
+  /// - Throws: `sidecarInvalid` if there is one but it can't be used; the message says why.
   public static func metadata(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> PostMetadata?
   {
     try contents(beside: file, trustAuthor: trustAuthor)?.metadata
   }
 
-  /// All that a sidecar holds.
+  /// Everything in a sidecar.
   package struct Contents: Hashable, Sendable {
     package var metadata: PostMetadata
-    /// Keys that mean nothing, sorted: of ``keys``, perhaps, misspelt.
+    /// The keys that mean nothing, sorted: perhaps misspellings of ``keys``.
     package let unknownKeys: [String]
   }
 
-  /// As ``metadata(beside:trustAuthor:)``, and what of it means nothing.
+  /// As ``metadata(beside:trustAuthor:)``, together with the unknown keys.
   package static func contents(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> Contents? {
     guard let bytes = try read(beside: file) else { return nil }
     var contents = try contents(in: bytes)
@@ -36,7 +37,7 @@ public enum Sidecar {
     return contents
   }
 
-  /// When what lies beside `file` was last changed; nil where nothing does, and where that can't be told. Blocks.
+  /// When the sidecar beside `file` was last modified; nil if there is none, or if that can't be determined. Blocks.
   package static func changed(beside file: FoundFile) -> Date? {
     guard case .local(let directory, _) = file.origin,
       let name = name(beside: file.path.lastComponent.bytes, in: directory),
@@ -45,13 +46,13 @@ public enum Sidecar {
     return Date(timeIntervalSince1970: Double(status.identity.modifiedAt) / 1e9)
   }
 
-  /// What a sidecar may say.
+  /// The keys that a sidecar may have.
   package static let keys = Document.CodingKeys.allCases.map(\.rawValue)
 
-  /// Whether the bytes are a JSON object that says nothing but what a sidecar says: what tells one from any other JSON
-  /// file where no video lies beside it.
+  /// Whether the bytes are a JSON object with only a sidecar's keys. That distinguishes a sidecar from other JSON files
+  /// if there is no video beside it.
   package static func isOne(_ bytes: [UInt8]) -> Bool {
-    // Most other files are told by their first key: a folder may hold many.
+    // The first key rules out most other files, of which a folder may hold many.
     let text = bytes.starts(with: "\u{FEFF}".utf8) ? bytes.dropFirst(3) : bytes[...]
     let beginning = text.prefix(256).filter { $0 > 0x20 }
     guard keys.contains(where: { beginning.starts(with: "{\"\($0)\"".utf8) }) else { return false }
@@ -59,9 +60,9 @@ public enum Sidecar {
     return !found.isEmpty && Set(found).isSubset(of: keys)
   }
 
-  /// The name in `directory` of what lies beside `video`: ``name(for:)``, or else the only one that prints like that, but for
-  /// the letter case of its extension. Nil where there is none. Blocks.
-  /// - Throws: `sidecarInvalid` when several are alike, and what keeps it from being known.
+  /// Returns the name of the sidecar of `video` in `directory`: ``name(for:)``, or else the only name that prints
+  /// alike, except for the letter case of its extension. Returns nil if there is none. Blocks.
+  /// - Throws: `sidecarInvalid` if several print alike; the error if this can't be determined.
   static func find(for video: [UInt8], in directory: DirectoryHandle) throws(SourceError) -> [UInt8]? {
     let exact = name(for: video)
     guard exact != video else { return nil }
@@ -79,7 +80,7 @@ public enum Sidecar {
       do throws(SourceError) {
         alike = try directory.sidecars(alike: exact)
       } catch {
-        // A folder whose files may be opened, and not listed, has none but the one of the exact name.
+        // In a folder whose files may be opened but not listed, only the exact name can be found.
         guard error.code == .denied else { throw error }
         alike = []
       }
@@ -93,17 +94,17 @@ public enum Sidecar {
     return others.first
   }
 
-  /// As ``find(for:in:)``; nil also where several are alike, and where it can't be known. Blocks.
+  /// As ``find(for:in:)``, but also nil if several print alike, or if this can't be determined. Blocks.
   static func name(beside video: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
     (try? find(for: video, in: directory)) ?? nil
   }
 
-  /// Whether `name` may be that of a sidecar, in any letter case.
+  /// Whether `name` may be a sidecar's, in any letter case.
   static func isName(_ name: [UInt8]) -> Bool {
     name.count > 5 && name.suffix(5).map { $0 | 0x20 }.elementsEqual(".json".utf8)
   }
 
-  /// The one that is looked for first.
+  /// The name that is looked for first.
   static func name(for video: [UInt8]) -> [UInt8] {
     let dot = video.lastIndex(of: UInt8(ascii: ".")) ?? 0
     return (dot > 0 ? Array(video[..<dot]) : video) + Array(".json".utf8)
@@ -123,9 +124,9 @@ public enum Sidecar {
       guard bytes.count <= largest else { throw invalid("is larger than 64 KB") }
       return bytes
     } catch {
-      // A name that grew too long by `.json` names no file.
+      // A name that became too long by adding `.json` belongs to no file.
       guard error.code != .notFound, error.code != .invalidName else { return nil }
-      // No fault of the sidecar's.
+      // Not the sidecar's fault.
       if [.tooManyOpenFiles, .unreadable, .sidecarInvalid].contains(error.code) { throw error }
       throw invalid("can't be read: " + error.text)
     }
@@ -133,7 +134,7 @@ public enum Sidecar {
 
   /// - Throws: `sidecarInvalid`.
   private static func contents(in bytes: [UInt8]) throws(SourceError) -> Contents {
-    // `JSONDecoder` takes zeros for UTF-16 or UTF-32.
+    // `JSONDecoder` takes bytes with zeros for UTF-16 or UTF-32.
     guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
       throw invalid("is not UTF-8; save it as UTF-8")
     }
@@ -163,7 +164,7 @@ public enum Sidecar {
     let music: String?
     let author: String?
     let authorName: String?
-    /// All that are there.
+    /// All keys that are present.
     let keys: [String]
 
     init(from decoder: any Decoder) throws {
@@ -190,7 +191,7 @@ public enum Sidecar {
     }
   }
 
-  /// Nothing, where it is empty.
+  /// Returns nil for an empty string.
   private static func said(_ words: String?) -> String? {
     words?.isEmpty == true ? nil : words
   }
@@ -207,8 +208,8 @@ public enum Sidecar {
   }
 }
 
-/// JSON leaves open which of two values of a key counts (RFC 8259, section 4), and `JSONDecoder` doesn't tell that there
-/// are two.
+/// Finds a repeated key. JSON leaves open which of two values of a key counts (RFC 8259, section 4), and `JSONDecoder`
+/// does not report that there are two.
 private enum RepeatedKey {
   /// - Parameter json: a well-formed object.
   static func first(in json: [UInt8]) -> String? {

@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 
 extension SourcePath {
-  /// Its bytes, as the system takes a path.
+  /// Calls `body` with the path's bytes as a C string.
   package func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
     return bytes.withUnsafeBufferPointer { buffer in
@@ -17,19 +17,19 @@ extension SourcePath {
       adopting: try retryingInterrupts("open") { withCString { open($0, flags | O_CLOEXEC, mode) } })
   }
 
-  /// What the system says of the file that it leads to, through links; nil where there is none.
+  /// The status of the file to which it leads, following links; nil if there is none.
   package var fileStatus: stat? {
     var status = stat()
     return withCString { stat($0, &status) } == 0 ? status : nil
   }
 
-  /// The same of the file itself, not of what a symbolic link leads to.
+  /// The status of the file itself; if it is a symbolic link, of the link.
   package var ownStatus: stat? {
     var status = stat()
     return withCString { lstat($0, &status) } == 0 ? status : nil
   }
 
-  /// Where it is without links; the working folder's where it is empty. Nil where that can't be found out.
+  /// The path with links resolved; an empty path stands for the working folder. Nil if it can't be determined.
   package var resolved: SourcePath? {
     let path = bytes.isEmpty ? SourcePath(".") : self
     guard let found = path.withCString({ realpath($0, nil) }) else { return nil }
@@ -38,21 +38,23 @@ extension SourcePath {
       bytes: UnsafeBufferPointer(start: found, count: strlen(found)).map(UInt8.init(bitPattern:)))
   }
 
-  /// Whether `other` is this folder, or lies in it. Both are without links.
+  /// Whether `other` is this folder, or is in it. Both must be without links.
   package func holds(_ other: SourcePath) -> Bool {
     other == self
       || other.bytes.starts(with: bytes.last == UInt8(ascii: "/") ? bytes : bytes + [UInt8(ascii: "/")])
   }
 
-  /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
+  /// The kind of file to which it leads (`S_IFREG`, `S_IFDIR`, …).
   package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
 
-  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
+  /// Whether it may stand for an open file, such as `/dev/fd/3`. The process that has it open would not see a file that
+  /// replaced it.
   package var mayBeDescriptor: Bool {
     ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
   }
 
-  /// Whether there is no such file any more, though the folder is there that it lay in: what is not mounted may come back.
+  /// Whether the file no longer exists although its folder does. A file on a file system that is not mounted may come
+  /// back.
   package var isGone: Bool {
     guard !isAddress, ownStatus == nil, errno == ENOENT else { return false }
     let folder = SourcePath(bytes: bytes.dropLast(lastComponent.bytes.count))
@@ -61,7 +63,7 @@ extension SourcePath {
 }
 
 extension [SourceInput] {
-  /// The path from the longest input that holds it; of an input itself, its name.
+  /// Returns the path relative to the longest input that contains it; for an input itself, its name.
   package func place(of path: SourcePath) -> SourcePath {
     let slash = UInt8(ascii: "/")
     let folders = map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
@@ -71,17 +73,18 @@ extension [SourceInput] {
 }
 
 extension SourcePath {
-  /// Gives the file the name `other`, in place of whatever has it.
+  /// Renames the file to `other`, replacing whatever has that name.
   package func rename(to other: SourcePath) throws(SystemError) {
     _ = try retryingInterrupts("rename") {
       withCString { from in other.withCString { Glibc.rename(from, $0) } }
     }
   }
 
-  /// Gives the file the name `other`, which no file has; it keeps its own as well where the file system can.
-  /// - Throws: `EEXIST` where a file has it.
+  /// Gives the file the name `other`, which must be free. The file also keeps its own name if the file system has hard
+  /// links.
+  /// - Throws: `EEXIST` if the name is taken.
   package func takeName(_ other: SourcePath) throws(SystemError) {
-    // A second name never replaces a file.
+    // A hard link never replaces a file.
     guard withCString({ from in other.withCString { link(from, $0) } }) != 0 else { return }
     let error = SystemError.last("link")
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }

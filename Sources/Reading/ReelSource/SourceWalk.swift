@@ -4,30 +4,28 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Finds the files to take in, beneath what the user named, a few at a time.
+/// Finds the files to ingest beneath what the user named, a few at a time.
 ///
-/// Inputs come in the order given; a folder's files depth first, in byte order within each folder, so that
-/// two runs over the same tree are alike. Its memory does not grow with the number of files, but with the
-/// names in the folders on the way down, and (for several inputs, or with links) with the number of folders
-/// and of inputs.
+/// Inputs are walked in the order given, and each folder depth first, in byte order within a folder, so that two runs
+/// over one tree are alike. Memory does not grow with the number of files, but with the names in the folders on the way
+/// down and (for several inputs, or with links) with the number of folders and inputs.
 ///
-/// Everything is found and opened by descriptor beneath the folder that the user named. No FIFO or device is
-/// opened.
+/// Everything is found and opened by descriptor beneath the folder that the user named. No FIFO or device is opened.
 public final class SourceWalk: Sendable {
-  /// A file found holds its folder open. So a batch ends early after this many folders.
+  /// Each file that was found holds its folder open, so a batch ends early after this many folders.
   private static let foldersInABatch = 32
 
   private let state: Mutex<WalkState>
-  /// Ends every wait for what lies elsewhere.
+  /// Ends every wait for a remote file.
   package let cancellation = CancellationFlag()
 
-  /// Does nothing yet: the first call of ``next(upTo:)`` begins.
+  /// Creates a walk, which begins with the first call of ``next(upTo:)``.
   public init(inputs: [SourceInput], options: WalkOptions = WalkOptions()) {
     state = Mutex(WalkState(inputs: inputs, options: options, cancellation))
   }
 
-  /// The next items, at least one and at most `count`; none at the end. Blocks, for as long as it takes to
-  /// find them.
+  /// Returns the next items, at least one and at most `count`; none at the end. Blocks, for as long as it takes to find
+  /// them.
   public func next(upTo count: Int) -> [WalkItem] {
     state.withLock { state in
       var items: [WalkItem] = []
@@ -43,47 +41,49 @@ public final class SourceWalk: Sendable {
   }
 }
 
-/// How a walk goes.
+/// What a walk takes in, and what it passes by.
 public struct WalkOptions: Sendable {
   /// Whether symbolic links are followed: those that the user named wherever they lead, those within a folder
   /// as long as they stay beneath it. A link with an absolute target counts as leading out.
   public var followLinks: Bool
-  /// Which of the names in folders are looked at.
+  /// Which names in folders are considered.
   public var filter: NameFilter
-  /// Folders that are never entered, whatever they are called: the library and the destination.
+  /// Folders that are never entered, whatever their names: the library and the destination.
   public var skippedDirectories: [DirectoryIdentity]
-  /// Whether a folder that the user named stands for its files; else it is a failure of its own.
+  /// Whether a folder that the user named stands for its files; otherwise it is a failure.
   public var entersFolders = true
-  /// Extensions, lower case, by which a name in a folder makes its file a candidate, beyond those of the containers.
+  /// Extensions in lower case, besides those of the containers, that make a file in a folder a candidate.
   public var otherExtensions: Set<String> = []
-  /// Whether folders are entered that hold what was thrown away, or what a system keeps for itself: `$RECYCLE.BIN`,
-  /// `#recycle`, `@eaDir`, `lost+found` and the like, unless the user named them.
+  /// Whether to enter folders of discarded files and those that a system keeps for itself, even if the user did not
+  /// name them: `$RECYCLE.BIN`, `#recycle`, `@eaDir`, `lost+found` and the like.
   public var includesTrash = false
-  /// Whether a file is passed by whose name says that it may not be done: there is something behind a video's extension, as
-  /// in `clip.mp4.x7Q2`, or before it, as in `clip.temp.mp4`.
+  /// Whether to pass by files whose names say that they may be unfinished: there is something after a video's
+  /// extension, as in `clip.mp4.x7Q2`, or before it, as in `clip.temp.mp4`.
   package var skipsDoubtfulNames = false
-  /// Whether a Git LFS pointer is a candidate whatever its name.
+  /// Whether a Git LFS pointer is a candidate whatever its name is.
   public var takesPointers = false
-  /// Whether what the user named twice is given twice, as for an answer to each argument.
+  /// Whether what the user named twice is returned twice, for a command that answers each argument.
   package var repeatsInputs = false
-  /// Addresses below which nothing is taken in: the destination's.
+  /// Addresses below which nothing is ingested: the destination's.
   package var skippedAddresses: [String] = []
-  /// What files that lie elsewhere are read for.
+  /// What remote files are read for.
   package var remoteUse = RemoteUse.copying
-  /// Files of this machine are left alone that were changed less than this long before ``begun``, or since then: they may still
-  /// be written to. A time of change that is further than this in the future counts for nothing: else such a file would be
-  /// left alone for ever.
+  /// The time for which a local file must have been left alone before ``begun``. One that was modified later may still
+  /// be written to, and is passed by. A modification time further than this in the future is ignored, as such a file
+  /// would be passed by forever.
   public var settle = Duration.zero
-  /// When the run began of which this walk is a part: walks that count and that hand out files judge alike. Nil for now.
+  /// When the run to which this walk belongs began, so that its walks that count files and that hand them out judge
+  /// alike. Nil stands for now.
   public var begun: Date?
-  /// What time it is.
+  /// Returns the current time.
   package var now: @Sendable () -> Date = { Date() }
-  /// Told of each file and folder that is passed by, and why.
+  /// Called for each file and folder that is passed by, with the reason.
   package var onPassed: (@Sendable (SourcePath, PassedBy) -> Void)?
-  /// Told of each folder before its names are read.
+  /// Called for each folder before its names are read.
   var onFolder: (@Sendable (SourcePath, Descriptor) -> Void)?
 
-  /// By default no link is followed, every name is looked at, and nothing is skipped.
+  /// Creates options by which no link is followed, every name is considered, and nothing is skipped, unless stated
+  /// otherwise.
   public init(
     followLinks: Bool = false, filter: NameFilter = NameFilter(), skippedDirectories: [DirectoryIdentity] = []
   ) {
@@ -94,7 +94,8 @@ public struct WalkOptions: Sendable {
 }
 
 extension WalkOptions {
-  /// Why a walk does not come to the folder at `path`, seen from the one that the user named, and enter it; nil where it does.
+  /// Returns why a walk does not reach and enter the folder at `path`, relative to the one that the user named; nil if
+  /// it does.
   func obstacle(onWay path: [UInt8]) -> PassedBy? {
     let slash = UInt8(ascii: "/")
     var end = path.startIndex
@@ -106,8 +107,8 @@ extension WalkOptions {
     return nil
   }
 
-  /// Why the folder is not entered; nil where it is.
-  /// - Parameter path: that of the folder `name`, seen from the one that the user named.
+  /// Returns why the folder is not entered; nil if it is.
+  /// - Parameter path: the path of the folder `name`, relative to the one that the user named.
   func obstacle(toFolder name: [UInt8], at path: [UInt8]) -> PassedBy? {
     if ExtensionHint(of: name) == .ignored { return .hidden }
     if UnfinishedName.isFolder(name) { return .unfinished }
@@ -115,13 +116,13 @@ extension WalkOptions {
     return !includesTrash && TrashFolder.isOne(name) ? .trash : nil
   }
 
-  /// What a walk gives for a file or folder that is passed by.
+  /// Returns a walk's item for a file or folder that is passed by.
   func pass(_ path: SourcePath, _ reason: PassedBy) -> WalkItem {
     onPassed?(path, reason)
     return reason == .changing ? .leftAlone(path) : .ignored(path)
   }
 
-  /// A candidate, unless it was changed a moment ago by somebody who may not be done.
+  /// Returns the file as a candidate, unless it was modified a moment ago and may be unfinished.
   func candidate(_ file: FoundFile) -> WalkItem {
     guard settle > .zero, file.owned == nil else { return .candidate(file) }
     let (changed, now) = (Date(timeIntervalSince1970: Double(file.identity.modifiedAt) / 1e9), now())
@@ -130,7 +131,7 @@ extension WalkOptions {
       ? pass(file.path, .changing) : .candidate(file)
   }
 
-  /// Whether `path` is, or lies below, an address that is not taken in.
+  /// Whether `path` is an address that is not ingested, or is below one.
   func skips(_ path: SourcePath) -> Bool {
     skippedAddresses.contains { address in
       let folder = Array((address.hasSuffix("/") ? address : address + "/").utf8)
@@ -139,65 +140,65 @@ extension WalkOptions {
   }
 }
 
-/// Something that a walk met.
+/// Something that a walk has found.
 public enum WalkItem: Sendable {
-  /// A file to take in.
+  /// A file to ingest.
   case candidate(FoundFile)
-  /// Neither its name nor its bytes claim to be a video, or it was excluded. A folder that is not entered
-  /// counts as one.
+  /// Neither its name nor its bytes claim to be a video, or it was excluded. A folder that is not entered counts as one
+  /// item.
   case ignored(SourcePath)
-  /// As ``ignored(_:)``: a sidecar beside no file that could be its video.
+  /// Like ``ignored(_:)``: a sidecar without a file beside it that could be its video.
   case orphanSidecar(SourcePath)
-  /// It would be a candidate, and was changed so short a time ago that it is left for the next walk
-  /// (``WalkOptions/settle``).
+  /// It would be a candidate, but was modified so recently that it is left to the next walk (``WalkOptions/settle``).
   case leftAlone(SourcePath)
-  /// It should have been a candidate, or a folder to enter, and can't be.
+  /// It should be a candidate or a folder to enter, but can't be.
   case failed(SourcePath, SourceError)
 }
 
 /// Why a walk passes something by.
 package enum PassedBy: Hashable, Sendable {
-  /// By its name: hidden, or a system's own.
+  /// Its name is hidden, or a system's own.
   case hidden
-  /// By its name: somebody has not finished it.
+  /// Its name says that it is unfinished.
   case unfinished
-  /// A folder of what was thrown away, or is a system's own.
+  /// It is a folder of discarded files, or a system's own.
   case trash
-  /// By `--include` or `--exclude`.
+  /// `--include` or `--exclude` leaves it out.
   case excluded
   /// It belongs to the library or the destination.
   case own
-  /// The sidecar of a video.
+  /// It is the sidecar of a video.
   case sidecar
   /// Neither its name nor its bytes say that it is a video.
   case noVideo
-  /// It can't be looked into, and its name claims nothing.
+  /// It can't be read, and its name claims nothing.
   case unreachable
-  /// It was changed a moment ago.
+  /// It was modified a moment ago.
   case changing
 }
 
-/// Where a walk stands.
+/// The state of a walk.
 struct WalkState: Sendable {
   let options: WalkOptions
   var inputs: ArraySlice<SourceInput>
   var folder: FolderWalk?
   var bucket: BucketWalk?
   let cancellation: CancellationFlag
-  /// Addresses that were named, by what tells them apart.
+  /// The identifiers of the addresses that were named so far.
   private var addresses: Set<[UInt8]> = []
-  /// Of addresses that were opened with one before them, in the order in which they were named.
+  /// The items of addresses that were opened together with an earlier one, in the order in which they were named.
   private var opened: ArraySlice<WalkItem> = []
-  /// How many addresses are opened at once: each takes a way there and back, or until its server has not answered.
+  /// How many addresses are opened at once. Each takes a round trip, or until the timeout if its server does not
+  /// answer.
   private static let openedAtOnce = 16
   var parents: ParentDirectories
-  /// The folder of the last file below a folder that was named: what is known of its names is for the next one, too.
+  /// The folder of the last file given beneath a root. It is reused for the next file, with what is known of its names.
   private var lastParent: DirectoryHandle?
   var seen: SeenSources
   var skipped: ExcludedDirectories
-  /// All that was named.
+  /// Everything that the user named.
   private let named: [SourceInput]
-  /// The folders among these, without links; nil until a link asks.
+  /// The folders among these, with links resolved; nil until a link makes them necessary.
   private var namedFolders: [SourcePath]?
 
   init(inputs: [SourceInput], options: WalkOptions, _ cancellation: CancellationFlag = CancellationFlag()) {
@@ -211,7 +212,7 @@ struct WalkState: Sendable {
     skipped = ExcludedDirectories(options.skippedDirectories)
   }
 
-  /// The next item, or nil at the end.
+  /// Returns the next item, or nil at the end.
   mutating func next() -> WalkItem? {
     while true {
       if folder != nil {
@@ -264,7 +265,7 @@ struct WalkState: Sendable {
     return nil
   }
 
-  /// The walk through `root`, from `path` on, and no further.
+  /// Begins a walk through `root` at `path`, which covers nothing else.
   private mutating func begin(_ path: SourcePath, beneath root: SourcePath) -> WalkItem? {
     let name = path.lastComponent.bytes
     do throws(SourceError) {
@@ -292,8 +293,8 @@ struct WalkState: Sendable {
     }
   }
 
-  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
-  /// isn't sure it comes twice, and its digest tells.
+  /// Whether the file was neither named before nor certainly found in a folder that was walked before. If that is
+  /// uncertain it is returned twice, and its digest shows that it is a duplicate.
   private mutating func isNew(_ file: FoundFile, in directory: DirectoryIdentity) -> Bool {
     if options.repeatsInputs { return true }
     let name = file.path.lastComponent.bytes
@@ -304,7 +305,7 @@ struct WalkState: Sendable {
   }
 }
 
-// What lies elsewhere.
+// Remote files.
 extension WalkState {
   private mutating func begin(_ remote: any RemoteSource, _ listed: RemoteFile?) -> WalkItem? {
     guard addresses.insert(remote.identifier).inserted else { return nil }
@@ -321,7 +322,7 @@ extension WalkState {
     return opened.popFirst()
   }
 
-  /// Opens the file at that address and those of the addresses that were named behind it.
+  /// Opens the file at that address, together with those at the addresses named after it.
   private mutating func openTogether(with first: any RemoteSource) -> [WalkItem] {
     var sources = [first]
     while sources.count < Self.openedAtOnce, let next = inputs.first?.remote, !next.isFolder,
@@ -334,7 +335,7 @@ extension WalkState {
     let items = Mutex([WalkItem?](repeating: nil, count: sources.count))
     let group = DispatchGroup()
     for (index, source) in sources.enumerated() {
-      // A queue for each: a concurrent one counts threads that wait against the cores.
+      // One queue for each: a concurrent queue counts waiting threads against the number of cores.
       DispatchQueue(label: "reel.walk.address").async(group: group) {
         let item: WalkItem
         do throws(SourceError) {
@@ -361,7 +362,7 @@ extension WalkState {
   }
 }
 
-// What lies in a folder that the user named.
+// Files in a folder that the user named.
 extension WalkState {
   mutating func stepInFolder() -> WalkItem? {
     guard let step = folder?.next() else { return nil }
@@ -417,7 +418,7 @@ extension WalkState {
     return options.pass(entry.path, isSidecar(entry) ? .sidecar : .noVideo)
   }
 
-  /// Of nobody's interest unless somebody is told.
+  /// Whether it is a video's sidecar; checked only if somebody is told about what is passed by.
   private mutating func isSidecar(_ entry: FolderWalk.Entry) -> Bool {
     options.onPassed != nil && Sidecar.isName(entry.name)
       && folder?.hasVideo(forSidecar: entry.name) == true
@@ -432,7 +433,7 @@ extension WalkState {
     return Sidecar.isOne(bytes)
   }
 
-  /// Its extension is a video's all the same: that it is none is then a failure.
+  /// Whether its extension is a video's all the same; then it is a failure if the file is not a video.
   private func isDoubtfulMedia(_ claim: ExtensionHint, _ entry: FolderWalk.Entry) -> Bool {
     claim == .doubtful
       && SourcePath(bytes: entry.name).claimedExtension.map(MediaContainer.claimableExtensions.contains)
@@ -479,8 +480,8 @@ extension WalkState {
     }
   }
 
-  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link to a folder, and one
-  /// that was to be followed and leads out, may be a whole folder of videos.
+  /// Something that can't be read and whose name claims nothing is ignored. But a link to a folder, or a link that
+  /// should be followed but leads out of the root, may mean the loss of a whole folder of videos.
   private mutating func unreachable(
     _ entry: FolderWalk.Entry, _ claim: ExtensionHint, _ error: SourceError
   ) -> WalkItem {
@@ -490,7 +491,7 @@ extension WalkState {
     return isLoss ? .failed(entry.path, error) : options.pass(entry.path, .unreachable)
   }
 
-  /// Whether it is a link to a folder that the walk does not come by anyway.
+  /// Whether it is a link to a folder that the walk does not reach by another way.
   private mutating func leadsToOtherFolder(_ entry: FolderWalk.Entry) -> Bool {
     guard options.obstacle(toFolder: entry.name, at: entry.relativePath) == nil,
       let target = entry.path.resolved, let identity = DirectoryIdentity(at: target),

@@ -3,44 +3,45 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Private copies that never become objects: files without a name, which the system frees when nobody holds them any more,
-/// however the process ends. They lie in a folder, small ones in memory. For stores that bytes are sent to.
+/// Private copies that never become objects, for stores to which bytes are sent. They are unnamed files in a folder, or
+/// in memory if they are small. The system frees them when no descriptor is left, however the process ends.
 public struct TemporaryStaging: StagingArea {
   private let folder: String
   private let randomness: any Randomness
 
-  /// - Parameter folder: must be there; nil for `TMPDIR`, or `/tmp`.
+  /// - Parameter folder: must exist; nil for `TMPDIR`, or `/tmp`.
   public init(folder: String? = nil, randomness: any Randomness = SystemRandomness()) {
     self.folder = folder ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     self.randomness = randomness
   }
 
-  /// A file of mode 0600. Blocks.
-  /// - Throws: `storeFull`, `storeUnusable` when nothing can be made in the folder, `unavailable` (no descriptors or
-  ///   memory left), `interrupted` (the disk gave an error).
+  /// Creates a file of mode 0600. Blocks.
+  /// - Throws: `storeFull`, `storeUnusable` if nothing can be created in the folder, `unavailable` (no descriptors or
+  ///   memory left), `interrupted` (a disk error).
   public func makeFile() throws(UploadError) -> any StagedFile {
     try rethrowing(
       as: { UnnamedFile.failure($0.code, "make a private copy", in: folder) }
     ) { () throws(SystemError) in
       if let file = try withoutName() { return file }
-      // A sweep may remove the name before it was opened for reading.
+      // A sweep may remove the name before the file is opened for reading.
       for _ in 0..<3 { if let file = try unlinked() { return file } }
       throw SystemError(code: ENOENT, call: "open")
     }
   }
 
-  /// In memory where it has up to 1 MiB, and those of the process have no more than 32 MiB together. Blocks.
-  /// - Throws: as ``makeFile()``.
+  /// Creates the file in memory if it has up to 1 MiB, and all such files of the process together no more than 32 MiB.
+  /// Blocks.
+  /// - Throws: the errors of ``makeFile()``.
   public func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile {
     if let file = MemoryFile(upTo: size) { return file }
     return try makeFile()
   }
 
-  /// Nil where the file system knows no O_TMPFILE, or no `/proc` opens it anew.
+  /// Returns nil if the file system lacks O_TMPFILE, or the file can't be reopened through `/proc`.
   private func withoutName() throws(SystemError) -> UnnamedFile? {
     do throws(SystemError) {
       let writer = try Descriptor(opening: folder, reel_o_tmpfile | O_RDWR, mode: 0o600)
-      // The umask may have taken that away.
+      // The umask may have removed some of these bits.
       try settleMode(0o600, of: writer)
       let reader = open("/proc/self/fd/\(writer.rawValue)", O_RDONLY | O_CLOEXEC)
       return reader < 0 ? nil : UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
@@ -49,7 +50,8 @@ public struct TemporaryStaging: StagingArea {
     }
   }
 
-  /// Under a name that any sweep of left over temporaries takes for a dead uploader's, for a moment.
+  /// Creates the file under a name that exists only for a moment. If it is left behind, any sweep of temporary files
+  /// takes it for a dead uploader's.
   private func unlinked() throws(SystemError) -> UnnamedFile? {
     let path = folder + "/upload-" + randomness.name(length: 22) + ".0.part"
     let writer = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
@@ -68,7 +70,7 @@ public struct TemporaryStaging: StagingArea {
 private final class UnnamedFile: StagedFile {
   private let folder: String
   private let reader: Descriptor
-  /// Nil once it is sealed.
+  /// Nil once the file is sealed.
   private let writer: Mutex<Descriptor?>
 
   init(_ folder: String, writer: Descriptor, reader: Descriptor) {
@@ -99,18 +101,19 @@ private final class UnnamedFile: StagedFile {
   }
 }
 
-/// A small file that no file system has to find room for, sealed against its own writers when it is written (memfd_create(2)).
+/// A small file that takes no space on a file system. Once written, it is sealed against further writing
+/// (memfd_create(2)).
 final class MemoryFile: StagedFile {
-  /// Bytes that one may have.
+  /// The largest size of one such file in bytes.
   static let largest: Int64 = 1 << 20
-  /// Bytes of all that there are in this process.
+  /// The largest size of all of them in this process, in bytes.
   static let most: Int64 = 32 << 20
   private static let held = Mutex<Int64>(0)
 
   private let file: Descriptor
   private let size: Int64
 
-  /// Nil for one that is too large, beside the others or by itself, and where the system makes none.
+  /// Returns nil if the file is too large, by itself or together with the others, or if the system can't create it.
   init?(upTo size: Int64) {
     guard (0...Self.largest).contains(size), Self.take(size) else { return nil }
     let file = reel_memory_file("reel-copy")
@@ -149,28 +152,27 @@ final class MemoryFile: StagedFile {
   }
 }
 
-/// A source file's bytes, as an uploader reads them.
+/// A source file's bytes for an uploader.
 public struct SourceFileBytes: ByteSource {
   private let file: SourceFile
 
-  /// The bytes of `file`, which anybody may change.
+  /// The bytes of `file`, which other processes may change.
   public init(_ file: SourceFile) {
     self.file = file
   }
 
-  /// No.
+  /// Always false.
   public var isPrivate: Bool { false }
 
-  /// The source file itself.
+  /// The descriptor of the source file itself.
   public var descriptor: Int32? { file.handle.descriptor }
 
-  /// Gives less than `buffer.count` only at the end. Blocks.
+  /// Returns less than `buffer.count` only at the end. Blocks.
   public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     try file.handle.read(into: buffer, at: offset)
   }
 
-  /// Throws `sourceChanged` when inode, size or a time of the file is another than when it was opened.
-  /// Blocks.
+  /// Throws `sourceChanged` if the file's inode, size or one of its times differs from when it was opened. Blocks.
   public func checkUnchanged() throws(SourceError) {
     guard try file.handle.currentIdentity() == file.identity else { throw .changed }
   }

@@ -6,14 +6,14 @@ package struct WalkedFile: Sendable {
   package let found: Result<FoundFile, SourceError>
 }
 
-/// The files of a walk, one at a time, without what it passes by.
+/// The files of a walk, one at a time, without those that it passes by.
 package struct WalkedFiles: IteratorProtocol, Sendable {
   private let walk: SourceWalk
   private var batch: ArraySlice<WalkItem> = []
 
   package init(_ walk: SourceWalk) { self.walk = walk }
 
-  /// Blocks.
+  /// Returns the next file, or nil at the end. Blocks.
   package mutating func next() -> WalkedFile? {
     while true {
       while let item = batch.popFirst() {

@@ -1,18 +1,18 @@
 import Glibc
 import ReelCore
 
-/// Where relative paths begin.
+/// The current working directory.
 package enum WorkingFolder {
-  /// Its path, whose bytes need not be UTF-8; nil when it was removed, or can't be told.
+  /// Its path, whose bytes need not be UTF-8; nil if it was removed, or can't be determined.
   package static func path() -> SourcePath? {
     guard let path = getcwd(nil, 0) else { return nil }
     defer { free(path) }
     return SourcePath(bytes: UnsafeRawBufferPointer(start: path, count: strlen(path)))
   }
 
-  /// The one path by which the queue knows what `path` names: absolute, and without `.`, `..` and double slashes. Links are
-  /// left as they are, because on other machines they may lead elsewhere; only what `..` goes back from is followed. An
-  /// address stays as it is.
+  /// Returns the one path by which the queue knows what `path` names: absolute, and without `.`, `..` and repeated
+  /// slashes. Links are left as they are, because they may lead elsewhere on other machines; only a link before a `..`
+  /// is resolved. An address is returned unchanged.
   package static func canonical(_ path: SourcePath) -> SourcePath {
     if path.isAddress { return path }
     let slash = UInt8(ascii: "/")

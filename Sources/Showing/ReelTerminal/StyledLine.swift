@@ -48,8 +48,9 @@ struct StyledLine: Hashable, Sendable {
     var room = columns
     var cut = StyledLine()
     for span in spans where room > 0 {
-      let isLast = DisplayWidth.columns(of: span.text) > room
-      let text = isLast ? DisplayWidth.cuttingEnd(span.text, to: room, mark: mark) : span.text
+      // A span that fits exactly is cut, too: more follows, for which the mark stands.
+      let isLast = DisplayWidth.columns(of: span.text) >= room
+      let text = isLast ? DisplayWidth.cuttingEnd(span.text + " ", to: room, mark: mark) : span.text
       cut.spans.append(Span(text: text, style: span.style))
       room = isLast ? 0 : room - DisplayWidth.columns(of: text)
     }

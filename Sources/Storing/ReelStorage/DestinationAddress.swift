@@ -1,24 +1,24 @@
 import ReelCore
 
-/// Where `--to` points, as the user wrote it.
+/// The destination that `--to` names, as the user wrote it.
 public enum DestinationAddress: Hashable, Sendable {
   /// A folder's path, absolute or relative to the working folder.
   case folder(path: String)
-  /// A program that stores, absolute or relative to the working folder, and which of its stores is meant
-  /// (docs/command-uploader.md).
+  /// A program that stores objects (docs/command-uploader.md): its path, absolute or relative to the working folder,
+  /// and which of its stores is meant.
   case command(path: String, store: String?)
-  /// A tus server: `tus+https://…` or `tus+http://…`, where uploads are created (docs/tus.md).
+  /// A tus server where uploads are created: `tus+https://…` or `tus+http://…` (docs/tus.md).
   case tus(address: String)
   /// A bucket of a store that speaks the protocol of Amazon S3.
   case s3(S3Address)
   /// A bucket of Cloud Storage for Firebase, and the posts in Firestore (docs/firebase.md).
   case firebase(FirebaseAddress)
 
-  /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
+  /// Parses a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
   /// bucket (``S3Address``, ``FirebaseAddress``).
   ///
-  /// What begins with `NAME://`, with `command:` or with a store's name and a colon (`s3:`, `tus+https:`) is never taken
-  /// for a path: write `./` before a folder that really has such a name.
+  /// Text that begins with `NAME://`, with `command:` or with a store's name and a colon (`s3:`, `tus+https:`) is never
+  /// taken for a path: write `./` before a folder that really has such a name.
   /// - Throws: ``DestinationAddressError``, with a sentence for the user.
   public init(parsing text: String) throws(DestinationAddressError) {
     guard !text.isEmpty else { throw DestinationAddressError(.empty, "an empty destination: name a folder") }
@@ -57,13 +57,14 @@ public enum DestinationAddress: Hashable, Sendable {
     return text[colon...].hasPrefix("://") || known.contains(scheme) ? scheme : nil
   }
 
-  /// Nobody means a folder by what begins like this.
+  /// Schemes that are recognized even without `//`, as nobody means a folder by them.
   private static let known: Set = [
     "file", "command", "tus", "tus+https", "tus+http", "s3", "s3+https", "s3+http", "firebase",
     "firebase+https", "firebase+http",
   ]
 
-  /// A slash that was forgotten makes no folder. The address itself is not repeated: it may hold a password.
+  /// Rejects an address without the slashes, rather than take it for a folder. The message does not repeat the address,
+  /// which may hold a password.
   private static func checkSlashes(
     _ text: String, _ scheme: String, like example: String, _ code: DestinationAddressError.Code
   ) throws(DestinationAddressError) {
@@ -101,7 +102,7 @@ public enum DestinationAddress: Hashable, Sendable {
     return path
   }
 
-  /// The program's path is percent-encoded where it has to be: `#` is `%23`, `%` is `%25`.
+  /// Reads `command:PATH#STORE`. In the path, `#` is written as `%23` and `%` as `%25`.
   private static func command(_ text: String) throws(DestinationAddressError) -> DestinationAddress {
     let halves = text.dropFirst("command:".count)
       .split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -121,17 +122,17 @@ public enum DestinationAddress: Hashable, Sendable {
 
 /// Why a destination can't be used.
 public struct DestinationAddressError: ReelError, Hashable {
-  /// For programs.
+  /// The kind of mistake, for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// Nothing was given.
     case empty
-    /// A kind of store that this version does not have.
+    /// A kind of store that this version does not support.
     case unsupported
-    /// Meant as a path or a file URL, but none.
+    /// Meant as a path or a file URL, but not a valid one.
     case notAPath
-    /// Meant as a bucket's address, but none.
+    /// Meant as a bucket's address, but not a valid one.
     case notABucket
-    /// Meant as a tus server's address, but none.
+    /// Meant as a tus server's address, but not a valid one.
     case notAServer
   }
   /// The kind of mistake.
@@ -150,7 +151,7 @@ public struct DestinationAddressError: ReelError, Hashable {
     DestinationAddressError(.notAPath, "the destination \(text) is not a folder: \(reason)")
   }
 
-  /// Names the scheme only: what follows it may hold a password.
+  /// Names only the scheme, as what follows it may hold a password.
   static func unsupported(scheme: String) -> DestinationAddressError {
     let kind =
       switch scheme {

@@ -1,10 +1,10 @@
 import ReelCore
 
-/// What is true of each kind of store. A new kind is a new case: the compiler asks for its answers.
+/// The kinds of stores, and what holds for each. The compiler points out what has to be decided for a new case.
 package enum DestinationKind: Hashable, Sendable {
   case folder, command, tus, s3, firebase
 
-  /// Whether `reel doctor` can look into it.
+  /// Whether `reel doctor` can examine it.
   package var canBeExamined: Bool {
     switch self {
     case .folder, .s3, .firebase: true
@@ -12,7 +12,7 @@ package enum DestinationKind: Hashable, Sendable {
     }
   }
 
-  /// Whether posters are made of the videos in it that have none.
+  /// Whether its videos can be read to make the posters that are missing.
   package var givesVideos: Bool {
     switch self {
     case .folder, .s3: true
@@ -20,7 +20,7 @@ package enum DestinationKind: Hashable, Sendable {
     }
   }
 
-  /// Whether it keeps posts as well (`PostRecorder`).
+  /// Whether it also keeps posts (`PostRecorder`).
   package var keepsPosts: Bool {
     switch self {
     case .firebase: true
@@ -28,7 +28,7 @@ package enum DestinationKind: Hashable, Sendable {
     }
   }
 
-  /// Whether credentials name one store of this kind, and are no use at another.
+  /// Whether credentials are for one store of this kind only, and useless at another.
   package var needsSecretOfItsOwn: Bool {
     switch self {
     case .command, .tus, .s3: true
@@ -48,20 +48,22 @@ extension DestinationAddress {
     }
   }
 
-  /// What a destination's name, as a catalog has it, stands for; nil for one that the command line does not know.
+  /// The address that a destination's name in a catalog stands for; nil for one that the command line does not know.
   package init?(ofName name: String) {
     guard let address = try? DestinationAddress(parsing: name) else { return nil }
-    // A folder is named by its URL; what else looks like a path is an app's own.
+    // A folder's name is its URL. Any other name that looks like a path belongs to an app.
     if case .folder = address, !name.hasPrefix("file:") { return nil }
     self = address
   }
 
-  /// The kind of store that a destination's name, or `--to`, stands for; nil for one that the command line does not know.
+  /// The kind of store that a destination's name, or `--to`, stands for; nil for one that the command line does not
+  /// know.
   package static func kind(ofName name: String) -> DestinationKind? {
     (try? DestinationAddress(parsing: name))?.kind
   }
 
-  /// Moves the object `name` out of the store, beside it; for a shell. Nil for a store that has no such command.
+  /// A shell command that moves the object `name` out of the store, to a place beside it; nil for a store without such
+  /// a command.
   package func commandMovingAway(_ name: String) -> String? {
     func quoted(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
     switch self {

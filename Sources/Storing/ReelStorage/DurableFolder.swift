@@ -2,25 +2,25 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A folder whose names are made durable: what was renamed into it before ``sync()`` was called is there
-/// after a power loss once it has returned.
+/// A folder whose names are made durable: what was renamed into it before a call of ``sync()`` survives a power loss
+/// once that call has returned.
 ///
-/// One fsync serves everybody whose rename came before it began, so ten thousand small files that are stored
-/// side by side do not cost ten thousand of them.
+/// One fsync serves all callers whose rename came before it began, so ten thousand small files that are stored at the
+/// same time do not cost ten thousand of them.
 actor DurableFolder {
   private typealias Pass = Task<Result<Void, SystemError>, Never>
 
   private let descriptor: Descriptor
   private let queue = BlockingQueue(label: "reel.folder-sync", width: 1)
   private let flush: @Sendable (Descriptor) throws(SystemError) -> Void
-  /// The newest pass, running or over.
+  /// The newest pass, running or finished.
   private var newest: Pass?
-  /// The pass that has not begun, if there is one: it serves whoever asks now.
+  /// The pass that has not begun yet, if any. It serves everyone who calls ``sync()`` until it begins.
   private var upcoming: Pass?
-  /// How often ``sync()`` was called.
+  /// How often ``sync()`` has been called.
   private(set) var asked = 0
 
-  /// - Parameter flush: makes the folder of that descriptor durable; a test counts.
+  /// - Parameter flush: makes the names in the folder of that descriptor durable; a test's counts the calls.
   init(
     _ descriptor: Descriptor,
     flush: @escaping @Sendable (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
@@ -32,8 +32,8 @@ actor DurableFolder {
   }
 
   /// Returns when a flush that began after this call has ended.
-  /// - Throws: what that flush said. It is not asked again: after a failure the kernel may have dropped the
-  ///   pages it could not write, and the next fsync would say that all is well.
+  /// - Throws: that flush's error. It is not retried: after a failure the kernel may have dropped the pages that it
+  ///   could not write, and the next fsync would report success.
   func sync() async throws(SystemError) {
     asked += 1
     try await (upcoming ?? appendPass()).value.get()
@@ -58,25 +58,26 @@ actor DurableFolder {
   }
 }
 
-/// Who may read what a folder store makes: permission bits as chmod(1) has them, the umask notwithstanding.
+/// The permissions of what a folder store creates: mode bits as in chmod(1), regardless of the umask.
 public struct FolderModes: Hashable, Sendable {
-  /// Of files, such as 0600.
+  /// The mode of files, such as 0600.
   public let file: UInt32
-  /// Of folders, such as 0700.
+  /// The mode of folders, such as 0700.
   public let folder: UInt32
 
-  /// Bits beyond 0777 are dropped; the owner can always read and write (and enter folders).
+  /// Drops bits beyond 0777. The owner can always read and write (and enter folders).
   public init(file: UInt32, folder: UInt32) {
     self.file = file & 0o777 | 0o600
     self.folder = folder & 0o777 | 0o700
   }
 
-  /// Files with `file`, and folders that whoever may read the files can enter: 0644 gives 0755.
+  /// Files with mode `file`, and folders that everyone who may read the files can enter: 0644 gives 0755.
   public init(file: UInt32) {
     self.init(file: file, folder: file | (file & 0o444) >> 2)
   }
 
-  /// Of files as chmod(1) is told it in octal, such as `640`; nil where that is none, or keeps the owner out.
+  /// Parses the mode of files as octal digits, as chmod(1) does, such as `640`. Returns nil if they are no mode, or one
+  /// that does not let the owner read and write.
   package init?(octal text: String) {
     guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else { return nil }
     self.init(file: mode)
@@ -86,9 +87,9 @@ public struct FolderModes: Hashable, Sendable {
   public static let `private` = FolderModes(file: 0o600, folder: 0o700)
 }
 
-/// Turns what the system says about a folder store into what an uploader says.
+/// Turns a system error in a folder store into an uploader's error.
 struct FolderFailure {
-  /// The store's path, for the sentence.
+  /// The store's path, for messages.
   let store: String
 
   /// A failure of the store as a whole, or of any new object in it.
@@ -100,21 +101,21 @@ struct FolderFailure {
       code, "could not \(task) in the store \(store) (\(error.reason)): " + advice(code, error))
   }
 
-  /// Does `body`; its failure is that of `task`, as ``callAsFunction(_:_:)`` has it.
+  /// Runs `body`, and reports its failure as that of `task`, as ``callAsFunction(_:_:)`` does.
   func doing<Value>(
     _ task: String, _ body: () throws(SystemError) -> Value
   ) throws(UploadError) -> Value {
     try rethrowing(as: { self($0, task) }, body)
   }
 
-  /// A failure with one object that is there: no permission is about that object, not about the store.
+  /// A failure with one object that exists: a missing permission concerns that object, not the store.
   func object(_ key: ObjectKey, _ error: SystemError, _ task: String) -> UploadError {
     guard error.code == EACCES || error.code == EPERM else { return self(error, "\(task) \(key)") }
     return UploadError(
       .denied, "may not \(task) \(key) in the store \(store) (\(error.reason)): check its owner and its mode")
   }
 
-  /// The store's path leads elsewhere than when it was opened.
+  /// The store's path no longer leads to the folder that was opened.
   var moved: UploadError {
     UploadError(
       .storeUnusable,
@@ -155,7 +156,7 @@ struct FolderFailure {
   }
 }
 
-/// Tells what a folder store's file system can't promise, each thing once.
+/// Reports what a folder store's file system can't promise, each shortcoming once.
 final class FolderNotices: Sendable {
   enum Notice {
     case keepsNoPermissions, showsFiles, namesByReplacing

@@ -4,7 +4,7 @@ extension FolderUploader: BatchStore {
   /// The store itself.
   public var batches: (any BatchStore)? { self }
 
-  /// As ``upload(_:to:reporting:)`` for each, with one sync of the folder for all.
+  /// Stores each as ``upload(_:to:reporting:)`` does, with one sync of the folder for all.
   public func store(
     _ uploads: [BatchUpload], cancellation: CancellationFlag
   ) -> [Result<StoredObject, UploadError>] {
@@ -32,7 +32,7 @@ extension FolderUploader: BatchStore {
     return results
   }
 
-  /// As ``remove(_:)`` for each, with one sync of the folder for all.
+  /// Removes each as ``remove(_:)`` does, with one sync of the folder for all.
   public func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>] {
     do throws(UploadError) {
       return batch(in: try rootFolder()).remove(keys)
@@ -42,23 +42,24 @@ extension FolderUploader: BatchStore {
   }
 }
 
-/// Makes copies durable and gives them their names, or takes names away, a batch at a time.
+/// Makes copies durable and gives them their names, or removes names, one batch at a time.
 ///
-/// The order is what counts: every copy is synced before it gets its name, and none counts as stored before the folder
-/// was synced after that. Each copy has an `fsync` of its own, so an error of the disk is that copy's alone.
+/// The order matters: every copy is synced before it gets its name, and none counts as stored until the folder has been
+/// synced after that. Each copy has an `fsync` of its own, so a disk error fails only that copy.
 struct ObjectBatch {
   typealias Outcome = Result<Void, UploadError>
 
   let root: Descriptor
-  /// Where `root` must still be once the names are there.
+  /// The path at which `root` must still be once the names exist.
   let path: String
   let failure: FolderFailure
-  /// Makes the names in the folder of that descriptor durable; a test counts.
+  /// Makes the names in the folder of that descriptor durable; a test's counts the calls.
   var flush: (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
     try folder.syncFolder()
   }
 
-  /// On return each copy whose outcome is a success has its name, and both are durable; the others have none. Blocks.
+  /// Syncs and names the copies. On return each copy whose outcome is a success has its name, and both are durable. The
+  /// others have none, except after a failed sync of the folder those that a catalog names. Blocks.
   func place(_ copies: [CopiedObject], _ cancellation: CancellationFlag) -> [Outcome] {
     let synced = copies.map { copy in
       Outcome { () throws(UploadError) in
@@ -75,12 +76,12 @@ struct ObjectBatch {
       }
     }
     guard named.contains(where: { (try? $0.get()) != nil }) else { return named }
-    // A name that is not durable is none.
+    // A name that is not durable does not count.
     return settle().map { disown(copies, named, $0) } ?? named
   }
 
-  /// On return each file whose outcome is a success is gone, durably; one that was not there, too: whoever removed it may
-  /// have died before the folder was synced. Blocks.
+  /// Removes the files. On return each file whose outcome is a success is gone, durably. So is one that was not there:
+  /// the process that removed it may have died before the folder was synced. Blocks.
   func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>] {
     let removals = keys.map { key in
       Result { () throws(UploadError) in
@@ -92,8 +93,8 @@ struct ObjectBatch {
     return removals.map { removal in removal.flatMap { _ in .failure(failure) } }
   }
 
-  /// Makes the folder's names durable, once: a sync that failed is not asked again. Nil when they are, and the folder is
-  /// the one that was meant.
+  /// Makes the folder's names durable, with one sync that is not retried if it fails. Returns nil if they are, and the
+  /// path still leads to the folder.
   private func settle() -> UploadError? {
     do throws(SystemError) {
       try flush(root)
@@ -104,7 +105,8 @@ struct ObjectBatch {
     }
   }
 
-  /// Those that a catalog names keep their names: another machine may have found one meanwhile.
+  /// Removes the names that are not durable, but not those that a catalog names: another machine may have found them
+  /// meanwhile.
   private func disown(_ copies: [CopiedObject], _ named: [Outcome], _ reason: UploadError) -> [Outcome] {
     zip(copies, named).map { copy, outcome in
       outcome.flatMap {

@@ -2,14 +2,15 @@ import Glibc
 import ReelCore
 
 extension FolderUploader: StoreExamination {
-  /// Needs no ``prepare()``, and makes nothing.
+  /// Returns the names in the folder. Needs no ``prepare()``, and creates nothing.
   public func names() async throws(UploadError) -> [String] {
     try await listing("list the folder") { root, _ throws(SystemError) in
       try FolderListing.names(in: root).filter { $0 != StorePreparation.hiddenFolder }
     }
   }
 
-  /// In the folders of temporaries that are there: the one that was named, and the hidden one.
+  /// Returns the files of dead uploaders in those folders for temporary files that exist: the one that was named, and
+  /// the hidden one.
   public func leftovers() async throws(UploadError) -> [String] {
     try await listing("list the temporary files") { _, sweeps throws(SystemError) in
       var found: [String] = []
@@ -18,7 +19,7 @@ extension FolderUploader: StoreExamination {
     }
   }
 
-  /// As ``prepare()`` does, but makes nothing.
+  /// Removes the files of dead uploaders, as ``prepare()`` does, but creates nothing.
   public func removeLeftovers() async throws(UploadError) {
     try await listing("remove temporary files") { _, sweeps throws(SystemError) in
       for sweep in sweeps { try sweep.run() }
@@ -33,7 +34,7 @@ extension FolderUploader: StoreExamination {
     let (root, preparation) = (rootPath, preparation)
     return try await BlockingQueue(label: "reel.folder-listing", width: 1).run { () throws(UploadError) in
       try FolderFailure(store: root).doing(task) { () throws(SystemError) in
-        // Without the folder itself nothing that is in it can be judged.
+        // Without the folder itself, nothing can be said about its contents.
         _ = try StoreFolder.open(root)
         let folders = preparation.temporaryPaths.filter { (try? StoreFolder.open($0)) != nil }
         return try body(root, folders.map(preparation.sweep))
@@ -42,10 +43,11 @@ extension FolderUploader: StoreExamination {
   }
 }
 
-/// The names of what an uploader writes before it is whole, and the way to tell whose is dead.
+/// The names of the files that an uploader writes until they are complete, and how to tell which of them are a dead
+/// uploader's.
 ///
-/// `upload-OWNER.owner` is a lock that lives as long as its uploader; `upload-OWNER.N.part` is its nth
-/// temporary file. Nothing else is ours, and nothing else is touched.
+/// `upload-OWNER.owner` is a lock that lives as long as its uploader; `upload-OWNER.N.part` is its nth temporary file.
+/// Files with other names are not Reel's, and are left alone.
 enum TemporaryName {
   static let partSuffix = ".part"
   private static let prefix = "upload-"
@@ -59,7 +61,7 @@ enum TemporaryName {
     "\(owner).\(attempt)\(partSuffix)"
   }
 
-  /// The owner that `name` belongs to, or nil when the name is not ours.
+  /// The owner to which `name` belongs, or nil if the name is not one of Reel's.
   static func owner(of name: String) -> String? {
     guard let dot = name.firstIndex(of: ".") else { return nil }
     let owner = String(name[..<dot])
@@ -76,16 +78,16 @@ enum TemporaryName {
   }
 }
 
-/// Removes the temporaries of dead uploaders.
+/// Removes the temporary files of dead uploaders.
 struct LeftoverSweep {
-  /// The folder of temporaries.
+  /// The folder for temporary files.
   let folder: String
-  /// How long the temporaries of an uploader under another kernel stay after it has renewed its file; nil where there
-  /// is no such uploader.
+  /// How long the files of an uploader under another kernel are kept after it last renewed its lock; nil if there can
+  /// be no such uploader.
   var foreignLease: Duration?
 
-  /// Gives the owners that live, or whose state can't be found out.
-  /// - Throws: when the folder can't be listed. A file that can't be judged or removed stays.
+  /// Returns the owners that are alive, or whose state can't be determined.
+  /// - Throws: if the folder can't be listed. A file that can't be judged or removed stays.
   @discardableResult
   func run() throws(SystemError) -> Set<String> {
     var living: Set<String> = []
@@ -101,7 +103,7 @@ struct LeftoverSweep {
     return living
   }
 
-  /// The names of what ``run()`` would remove.
+  /// Returns the names of the files that ``run()`` would remove.
   func dead() throws(SystemError) -> [String] {
     try FolderListing.names(in: folder).filter { name in
       guard let owner = TemporaryName.owner(of: name) else { return false }
@@ -113,7 +115,7 @@ struct LeftoverSweep {
     (try? OwnerLock.isAlive(directory: folder, name: owner, foreignLease: foreignLease)) == false
   }
 
-  /// The owners with files here, and their temporary files.
+  /// Returns the owners that have files here, each with its temporary files.
   private func leftovers() throws(SystemError) -> [String: [String]] {
     var found: [String: [String]] = [:]
     for name in try FolderListing.names(in: folder) {

@@ -4,12 +4,12 @@ import Synchronization
 
 /// Stores objects as files in one folder.
 ///
-/// A file gets its name in one step, whole and synced, and never over another one. Until then it lies in a
-/// folder of temporaries on the same file system, under a name that tells whose it is; what a dead uploader
-/// left there goes at the next ``prepare()``.
+/// A file gets its name atomically, when it is complete and synced, and never replaces another. Until then it lies in a
+/// folder for temporary files on the same file system, under a name that identifies its uploader. The next
+/// ``prepare()`` removes what a dead uploader left there.
 public final class FolderUploader: Uploader {
-  /// Durable and atomic, as far as an upload has not shown that the file system names files only by replacing; the digest
-  /// is proved by the copy, or is its maker's word (`OwnedFile`).
+  /// Durable, and atomic unless an upload has shown that the file system can only name files by replacing. The digest
+  /// is proved by the copy, or vouched for by the program that made the file (`OwnedFile`).
   public var traits: UploadTraits {
     UploadTraits(
       atomicCreate: !notices.hasTold(.namesByReplacing), resumable: false, verifiesChecksums: true,
@@ -28,19 +28,18 @@ public final class FolderUploader: Uploader {
   private let queue: BlockingQueue
   private let opened = Mutex<OpenStore?>(nil)
 
-  /// Creates nothing yet; see ``prepare()``.
+  /// Creates an uploader, but no folders yet; see ``prepare()``.
   ///
   /// - Parameters:
-  ///   - root: the folder, absolute or relative to the working folder of now.
-  ///   - temporaries: a folder that is ours alone, and this machine's alone, where files lie until they are whole; made
-  ///     when it is missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in
-  ///     `root`.
-  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file
-  ///     URLs.
-  ///   - mode: what the files and folders that are made may be read by.
+  ///   - root: the folder, absolute or relative to the current working folder.
+  ///   - temporaries: a folder for incomplete files that belongs to this user and this machine alone; created if it is
+  ///     missing. If it is nil, or turns out to be on another file system, `.reel-tmp` in `root` is used.
+  ///   - publicBaseURL: the address at which viewers find the folder, such as `https://media.example.org/v`; nil for
+  ///     file URLs.
+  ///   - mode: the permissions of the files and folders that are created.
   ///   - width: how many files may be copied at once; at least 1.
-  ///   - lease: how long the temporaries of a process on another machine are left alone when nothing is heard of it; nil
-  ///     for a minute. Each process gives a sign of life six times in that time.
+  ///   - lease: how long the temporary files of a process on another machine are kept without a sign of life from it;
+  ///     nil for a minute. Each process gives a sign of life six times in that time.
   ///   - onNotice: called with a sentence, once, for each thing that the folder's file system can't promise.
   public init(
     root: String, temporaries: String? = nil, publicBaseURL: String? = nil, mode: FolderModes = .private,
@@ -57,9 +56,9 @@ public final class FolderUploader: Uploader {
     queue = BlockingQueue(label: "reel.folder-store", width: width)
   }
 
-  /// Makes the folder (and those above it) and the folder of temporaries where they are missing, and removes
-  /// the temporaries of dead uploaders.
-  /// - Throws: `storeUnusable` when the folder can't be made, opened or written, `storeFull`, `unavailable`.
+  /// Creates the folder (and those above it) and the folder for temporary files if they are missing, and removes the
+  /// temporary files of dead uploaders.
+  /// - Throws: `storeUnusable` if the folder can't be created, opened or written to, `storeFull`, `unavailable`.
   public func prepare() async throws(UploadError) {
     let store = try await queue.run { [self] () throws(UploadError) in
       try checkPaths()
@@ -68,21 +67,21 @@ public final class FolderUploader: Uploader {
     opened.withLock { $0 = store }
   }
 
-  /// The folder of temporaries; nil before ``prepare()``, and where its file system lets others write to it: a private
-  /// copy is judged, and must stay what it is.
+  /// The folder for temporary files; nil before ``prepare()``, and if its file system lets others write to it: a
+  /// private copy is judged, and must not change afterwards.
   public var staging: (any StagingArea)? {
     guard let store = opened.withLock({ $0 }), store.isPrivate else { return nil }
     return FolderStaging(store: store, failure: failure)
   }
 
-  /// Copies `source` beside the folder's objects, syncs it, names it `key`, and syncs the folder. A private copy of
-  /// ``staging`` is that copy. A file that is the program's own (`OwnedFile`) is not copied where it lies on the same file
-  /// system: it is the object then, under one more name.
+  /// Copies `source` to a temporary file, syncs it, names it `key`, and syncs the folder. A private copy from
+  /// ``staging`` serves as that file. A program's own file (`OwnedFile`) on the same file system is not copied: it
+  /// becomes the object, by a hard link.
   ///
-  /// The digest of the result is proved, as what was written was hashed: here, or by who made that file.
-  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
-  ///   `storeUnusable`, `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an
-  ///   error), `cancelled`.
+  /// The digest of the result is proved, because what was written was hashed: here, or by the program that made that
+  /// file.
+  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`, `storeUnusable`,
+  ///   `unavailable` (no descriptors or memory left), `interrupted` (a disk error), `cancelled`.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -95,12 +94,12 @@ public final class FolderUploader: Uploader {
     }
   }
 
-  /// The object's length; its digest is nil, as only ``readBack(_:)`` can tell it.
+  /// Returns the object with its length. Its digest is nil, as only ``readBack(_:)`` can determine it.
   ///
-  /// In a store that was prepared for uploads, an object that is found is durable: whoever named it may have died
-  /// before the folder was synced.
-  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is not a file's,
-  ///   `interrupted` when the folder can't be synced.
+  /// In a store that was prepared for uploads, an object that is found is made durable: the process that named it may
+  /// have died before it synced the folder.
+  /// - Throws: `storeUnusable` if the folder is missing, `denied`, `conflict` if something other than a file has the
+  ///   name, `interrupted` if the folder can't be synced.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let size = try await withStoredFile(key) { file, _ in file.size }
     if size != nil, let durable = opened.withLock({ $0?.durable }) { try await sync(durable) }
@@ -108,7 +107,7 @@ public final class FolderUploader: Uploader {
   }
 
   /// Removes the object, durably.
-  /// - Throws: `denied`, `conflict` when something else than a file has that name, `storeUnusable`.
+  /// - Throws: `denied`, `conflict` if something other than a file has that name, `storeUnusable`.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     for removal in await queue.run({ [self] () throws(Never) in remove([key]) }) { return try removal.get() }
@@ -116,7 +115,7 @@ public final class FolderUploader: Uploader {
   }
 
   /// Reads and hashes the whole file.
-  /// - Throws: as ``find(_:)``, `interrupted` when the disk gives an error, `cancelled`.
+  /// - Throws: the errors of ``find(_:)``, `interrupted` on a disk error, `cancelled`.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await withStoredFile(key) { [self] file, cancellation throws(UploadError) in
       try file.digest(failure, cancellation)
@@ -155,7 +154,7 @@ extension FolderUploader {
     return store
   }
 
-  /// Gives `source` the name `key`, whatever has it now.
+  /// Stores `source` under the name `key`, replacing the file that has it.
   func replace(_ key: ObjectKey, with source: UploadSource) async throws(UploadError) {
     let store = try preparedStore()
     try await queue.runCancellable { [self] cancellation throws(UploadError) in
@@ -185,7 +184,7 @@ extension FolderUploader {
     }
   }
 
-  /// - Throws: `storeUnusable` when a path is not that of the folder that was meant.
+  /// - Throws: `storeUnusable` if a path can't be that of the folder that was meant.
   func checkPaths() throws(UploadError) {
     for path in [root, temporaries].compactMap(\.self) {
       guard let problem = path.problem else { continue }
@@ -193,7 +192,7 @@ extension FolderUploader {
     }
   }
 
-  /// The folder that ``prepare()`` opened; without it, as for commands that only read, opened for this once.
+  /// The folder that ``prepare()`` opened. Without that, as in commands that only read, it is opened for this call.
   func rootFolder() throws(UploadError) -> Descriptor {
     if let store = opened.withLock({ $0 }) { return store.root }
     try checkPaths()
@@ -202,8 +201,8 @@ extension FolderUploader {
 }
 
 extension FolderUploader: DamagedObjectReplacing {
-  /// Copies `source` beside the folder's objects and syncs it, as an upload does; then it is renamed over the damaged
-  /// one, whose bytes are gone with that, and the folder is synced.
+  /// Copies `source` to a temporary file and syncs it, as an upload does. Then renames it over the damaged object,
+  /// whose bytes are lost with that, and syncs the folder.
   package func replaceDamaged(
     _ key: ObjectKey, with source: UploadSource
   ) async throws(UploadError) -> Bool {

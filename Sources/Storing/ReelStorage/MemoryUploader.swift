@@ -2,11 +2,11 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// A store in memory, for tests and examples. It keeps every promise but durability.
+/// A store in memory, for tests and examples. It keeps every promise except durability.
 ///
-/// Whoever holds the same `MemoryUploader` sees the same objects.
+/// All users of one `MemoryUploader` see the same objects.
 public final class MemoryUploader: Uploader {
-  /// Atomic, proved by hashing, gone with the process.
+  /// Atomic and proved by hashing, but not durable.
   public let traits = UploadTraits(
     atomicCreate: true, resumable: false, verifiesChecksums: true, durable: false)
   /// `memory:` and the name that it was given.
@@ -18,7 +18,7 @@ public final class MemoryUploader: Uploader {
   }
   private let objects = Mutex<[ObjectKey: Stored]>([:])
 
-  /// - Parameter name: tells one store from another; two of the same name are *not* one store.
+  /// - Parameter name: the store's name; two uploaders of the same name are *not* one store.
   public init(name: String = "store") {
     destination = Destination("memory:" + name)
   }
@@ -28,15 +28,15 @@ public final class MemoryUploader: Uploader {
     objects.withLock { $0.keys.sorted { $0.rawValue < $1.rawValue } }
   }
 
-  /// The bytes under `key`, or nil when there is no such object.
+  /// Returns the bytes under `key`, or nil if there is no such object.
   public func bytes(of key: ObjectKey) -> [UInt8]? {
     objects.withLock { $0[key]?.bytes }
   }
 
-  /// Nothing to be done.
+  /// Does nothing.
   public func prepare() async throws(UploadError) {}
 
-  /// Reads `source` whole, hashes it and keeps it.
+  /// Reads all of `source`, hashes it and keeps it.
   /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `cancelled`.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
@@ -52,21 +52,21 @@ public final class MemoryUploader: Uploader {
     return StoredObject(key: key, url: url(of: key), size: source.size, digest: source.digest)
   }
 
-  /// The object with its digest.
+  /// Returns the object with its digest.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     objects.withLock { $0[key] }.map { stored in
       StoredObject(key: key, url: url(of: key), size: Int64(stored.bytes.count), digest: stored.digest)
     }
   }
 
-  /// Forgets the object.
+  /// Removes the object.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     objects.withLock { $0[key] = nil }
     return .gone
   }
 
-  /// Hashes the bytes anew.
+  /// Hashes the bytes again.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     bytes(of: key).flatMap { ContentDigest(sha256: SHA256.hash(data: $0)) }
   }
@@ -96,9 +96,9 @@ public final class MemoryUploader: Uploader {
 
 /// Posts recorded in memory, for tests and examples.
 ///
-/// Whoever holds the same `MemoryRecorder` sees the same posts.
+/// All users of one `MemoryRecorder` see the same posts.
 public final class MemoryRecorder: PostRecorder {
-  /// As it was given.
+  /// The destination that it was given.
   public let destination: Destination
 
   private struct State {
@@ -107,18 +107,18 @@ public final class MemoryRecorder: PostRecorder {
   }
   private let state = Mutex(State())
 
-  /// - Parameter destination: the store whose posts these are.
+  /// - Parameter destination: the store to which the posts belong.
   public init(of destination: Destination) { self.destination = destination }
 
-  /// What is recorded, by its place.
+  /// The recorded posts, by their place.
   public var posts: [Post] {
     state.withLock { $0.posts.values.sorted { ($0.pageNumber ?? 0) < ($1.pageNumber ?? 0) } }
   }
 
-  /// Nothing to be found out.
+  /// Does nothing.
   public func prepare() async throws(UploadError) {}
 
-  /// Keeps the post, under the next number.
+  /// Keeps the post under the next number. If it is recorded already, only its poster changes.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     try keep(post) { recorded in
       guard recorded.video == post.video else { return false }
@@ -127,7 +127,7 @@ public final class MemoryRecorder: PostRecorder {
     }
   }
 
-  /// Keeps the post in place of the one that is kept, or under the next number.
+  /// Replaces the recorded post, which keeps its number, or keeps the post under the next number.
   @discardableResult
   public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
     try keep(post) { recorded in
@@ -139,7 +139,7 @@ public final class MemoryRecorder: PostRecorder {
     }
   }
 
-  /// - Parameter change: of the post that is kept under that id; false when it is another.
+  /// - Parameter change: changes the post that is recorded under that id; false if it is a different one.
   private func keep(_ post: Post, _ change: (inout Post) -> Bool) throws(UploadError) -> RecordedPost {
     let number = state.withLock { state -> Int? in
       if var recorded = state.posts[post.id] {
@@ -159,12 +159,12 @@ public final class MemoryRecorder: PostRecorder {
     return RecordedPost(id: post.id, pageNumber: number)
   }
 
-  /// The object of the post that is kept.
+  /// Returns the objects of the recorded post.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     state.withLock { $0.posts[id] }.map { PostRecord(video: $0.video, poster: $0.poster) }
   }
 
-  /// Forgets the post.
+  /// Removes the post.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     state.withLock { $0.posts[id] = nil }
   }

@@ -3,18 +3,18 @@ import Glibc
 import ReelCore
 import ReelCrypto
 
-/// Brings what is to be an object beside a folder store, where it has no name yet.
+/// Provides the file that is to become an object, inside the store but without its name.
 struct ObjectCopying {
   let store: OpenStore
   let key: ObjectKey
   let mode: UInt32
-  /// Whether the name may be taken.
+  /// Whether an object that has the name is to be replaced.
   var replaces = false
   let failure: FolderFailure
 
-  /// The private copy itself where it lies in this store, or the file itself, under one more name, where nobody writes to it
-  /// any more and it can have one here; else a copy. Blocks. On return every byte is there and
-  /// none need be durable; ``ObjectBatch`` does the rest.
+  /// Returns the private copy itself if it is in this store. Otherwise makes a hard link, if nobody writes to the file
+  /// any more and it can have one here, or a copy. Blocks. On return every byte is there, but need not be durable;
+  /// ``ObjectBatch`` does the rest.
   func run(
     _ source: UploadSource, _ cancellation: CancellationFlag,
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
@@ -37,8 +37,8 @@ struct ObjectCopying {
     return CopiedObject(key: key, size: source.size, isIntended: source.isIntended, file: file)
   }
 
-  /// Nil where it has to be copied. What is to mend an object is: its bytes are proved on the way, and may be those that
-  /// the object has.
+  /// Returns nil if the source has to be copied. A replacement for a damaged object always has to be: copying proves
+  /// its bytes, and the file may be the damaged object itself.
   private func link(_ source: UploadSource) throws(UploadError) -> StagedObject? {
     guard !replaces, let file = (source.bytes as? any LinkableBytes)?.takeFile() else { return nil }
     return try FolderStaging(store: store, failure: failure).linkObject(to: file)
@@ -57,7 +57,7 @@ struct ObjectCopying {
     return file
   }
 
-  /// Spares the copy when the name is taken; what counts is the renaming.
+  /// Saves the copy if the name is taken. Only the rename decides.
   private func checkFree() throws(UploadError) {
     if faccessat(store.root.rawValue, key.rawValue, F_OK, AT_SYMLINK_NOFOLLOW) == 0 {
       throw failure.taken(key)
@@ -65,11 +65,11 @@ struct ObjectCopying {
   }
 }
 
-/// A whole copy that has no name in its store yet. It goes with this object unless it was given one.
+/// A complete copy that has no name in its store yet. It is deleted with this object unless it was named.
 final class CopiedObject: Sendable {
   let key: ObjectKey
   private let size: Int64
-  /// As ``UploadSource/isIntended``.
+  /// Whether a catalog names the object (``UploadSource/isIntended``).
   let isIntended: Bool
   private let file: StagedObject
 
@@ -80,7 +80,7 @@ final class CopiedObject: Sendable {
     self.file = file
   }
 
-  /// Makes its bytes durable. Blocks. Called once: an fsync that failed must not be asked again.
+  /// Makes its bytes durable. Blocks. Call it once only: an fsync that failed must not be repeated.
   func sync(_ failure: FolderFailure) throws(UploadError) {
     let length = try failure.doing("sync a file") { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in
@@ -96,7 +96,7 @@ final class CopiedObject: Sendable {
       "the store \(failure.store) does not hold all bytes of \(key) after the sync: check its file system")
   }
 
-  /// Gives it its name in `root`, in one step, and never over another one.
+  /// Gives the file its name in `root`, atomically and without replacing another.
   func name(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
     try rethrowing(
       as: { $0.code == EEXIST ? failure.taken(key) : failure($0, "name a file") }
@@ -109,7 +109,7 @@ final class CopiedObject: Sendable {
     }
   }
 
-  /// Gives it its name in `root`, in one step, in place of the file that has it.
+  /// Gives the file its name in `root`, atomically replacing the file that has it.
   func replace(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
     try failure.doing("name a file") { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in
@@ -126,7 +126,7 @@ extension FolderFailure {
   }
 }
 
-/// Copies a source into an open file and proves that the bytes are those of its digest.
+/// Copies a source into an open file, and proves that the bytes match the source's digest.
 struct SourceCopy {
   let source: UploadSource
   let target: Int32
@@ -134,19 +134,19 @@ struct SourceCopy {
   let cancellation: CancellationFlag
   let reporting: @Sendable (TransferProgress) -> Void
 
-  /// Bytes between two reports, at least; the last one comes whenever it comes.
+  /// The least number of bytes between two reports, except before the last.
   private static let reportEvery: Int64 = 1 << 20
   private static let bufferSize = 1 << 20
 
-  /// Copies all of it. On return exactly `source.size` bytes were written, whose digest is the source's.
+  /// Copies everything. On return exactly `source.size` bytes have been written, and they have the source's digest.
   func run() throws(UploadError) {
     if source.size == 0 { report(0) }
     try copyThroughHash()
     try source.checkUnchanged()
   }
 
-  /// Has the disk begin with what was copied, so that the sync that comes later finds little left to wait for. Only
-  /// a hint: what the kernel says to it changes nothing.
+  /// Starts writing to disk what was copied, so that the later sync has little left to wait for. It is only a hint, so
+  /// the result is ignored.
   private func beginWriting(_ count: Int64, from offset: Int64) {
     _ = reel_start_writing(target, off_t(offset), off_t(count))
   }

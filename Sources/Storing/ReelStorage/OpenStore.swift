@@ -3,16 +3,17 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A store's folder, held open, with a folder of temporaries that is ours for as long as this lives.
+/// A store's folder, held open, with a folder for temporary files that is claimed by a lock for as long as this object
+/// lives.
 final class OpenStore: Sendable {
   let root: Descriptor
   let temporaries: Descriptor
   let durable: DurableFolder
-  /// Whether nobody else may write to the folder of temporaries.
+  /// Whether only this user may write to the folder for temporary files.
   let isPrivate: Bool
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
-  /// Renews the lock for those on other machines; nil where there are none.
+  /// Renews the lock for processes on other machines; nil if there are none.
   private let heartbeat: Heartbeat?
   private let notices: FolderNotices?
   private let foundOthers = Atomic<Bool>(false)
@@ -38,55 +39,58 @@ final class OpenStore: Sendable {
   deinit {
     heartbeat?.stop()
     lock.retire()
-    // Who seemed to live may have died since, or was dead already: a child on its way to another program holds its
-    // parent's descriptors, and so its lock, for a moment longer. What can't be removed now is the next one's.
+    // An owner that seemed alive may have died since, or was dead already: a child that is about to exec holds its
+    // parent's descriptors, and so its lock, for a moment longer. What can't be removed now is left to the next
+    // process.
     if foundOthers.load(ordering: .relaxed) { _ = try? leftovers.run() }
   }
 
-  /// Removes what dead uploaders left; once more at the end, when there were others that live.
-  /// - Throws: when the folder of temporaries can't be listed.
+  /// Removes what dead uploaders left, and does so once more on deinit if others were alive.
+  /// - Throws: if the folder for temporary files can't be listed.
   func sweep() throws(SystemError) {
     let living = try leftovers.run().subtracting([lock.name])
     foundOthers.store(!living.isEmpty, ordering: .relaxed)
   }
 
-  /// A file got its name here by a rename that would have replaced another.
+  /// Reports that a file got its name here by a rename that would have replaced another.
   func namesByReplacing() { notices?.tell(.namesByReplacing) }
 
-  /// A name for a temporary file that nobody else has.
+  /// Returns a name for a temporary file that no other file has.
   func nextTemporaryName() -> String {
     TemporaryName.part(owner: lock.name, attempt: attempts.add(1, ordering: .relaxed).newValue)
   }
 }
 
-/// Whether the file system of a folder of ours shows others what is made there for us alone. What can't be found out is
-/// told by whoever needs the folder.
+/// Whether the file system of a folder shows others what is created there for this user alone. If that can't be
+/// determined, the answer is false: code that needs the folder will report the problem.
 package func showsFiles(inFolder path: String) async -> Bool {
   await BlockingQueue(label: "reel.folder", width: 1).run {
     (try? StoreFolder.showsFiles(in: StoreFolder.open(path))) ?? false
   }
 }
 
-/// Opens folders, and makes those that are missing.
+/// Opens folders, and creates those that are missing.
 enum StoreFolder {
-  /// Opens `path`, which must be a folder, and no link to one.
+  /// Opens `path`, which must be a folder and not a symbolic link.
   static func open(_ path: String) throws(SystemError) -> Descriptor {
     try Descriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
-  /// Makes `path` and the folders above it, where they are missing, with exactly `mode`; each of them is
-  /// durable on return.
+  /// Creates `path` and the folders above it if they are missing, with exactly `mode`. Each of them is durable on
+  /// return.
   static func make(_ path: String, mode: mode_t) throws(SystemError) {
     if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
     if errno == EEXIST { return try syncName(of: path) }
     guard errno == ENOENT, let parent = parent(of: path) else { throw SystemError.last("mkdir") }
     try make(parent, mode: mode)
     if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
-    if errno != EEXIST { throw SystemError.last("mkdir") }
+    guard errno == EEXIST else { throw SystemError.last("mkdir") }
+    // Another process created it in the meantime.
+    try syncName(of: path)
   }
 
-  /// Whether a file can be renamed from one open folder into the other: one file system, and one mount of it, as two
-  /// of one file system are two to rename(2).
+  /// Whether a file can be renamed from one open folder into the other. That takes one mount: to rename(2), two mounts
+  /// of one file system are as separate as two file systems.
   static func isOneMount(_ one: Descriptor, _ other: Descriptor) throws(SystemError) -> Bool {
     guard try one.status().st_dev == other.status().st_dev else { return false }
     let mounts = [mount(of: one), mount(of: other)]
@@ -101,18 +105,18 @@ enum StoreFolder {
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino
   }
 
-  /// The mount that an open file was opened on (proc_pid_fdinfo(5)); nil where `/proc` does not say.
+  /// The ID of the mount on which an open file was opened (proc_pid_fdinfo(5)); nil if `/proc` does not say.
   private static func mount(of descriptor: Descriptor) -> Substring? {
     let path = "/proc/self/fdinfo/\(descriptor.rawValue)"
     guard let facts = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     return facts.split(separator: "\n").first { $0.hasPrefix("mnt_id:") }
   }
 
-  /// Whose a folder of temporaries is. It must be nobody's but ours: what lies there is about to get its name.
+  /// Who controls a folder for temporary files. It must be this user alone, as files there are about to become objects.
   enum Owner {
     case us, others
-    /// Whoever may write to the store: its file system shows the same of all that is made there (SMB, FAT, WSL's drives,
-    /// many in user space), so nobody has made it less safe than it can be.
+    /// Anyone who may write to the store. Its file system shows the same owner and mode for everything that is created
+    /// there (SMB, FAT, WSL's drives, many in user space), so nobody has made the folder less safe than it can be.
     case anybody
   }
 
@@ -121,7 +125,7 @@ enum StoreFolder {
     return owner(status, madeThere: nil) == .us ? .us : owner(status, madeThere: try madeFile(in: folder))
   }
 
-  /// - Parameter file: what is shown of one that we have just made there with 0600; nil where nobody has looked.
+  /// - Parameter file: the status of a file that was just created there with mode 0600; nil if none was.
   static func owner(_ folder: stat, madeThere file: stat?, user: uid_t = geteuid()) -> Owner {
     let isOpen = folder.st_mode & 0o022 != 0
     if folder.st_uid == user, !isOpen { return .us }
@@ -129,14 +133,14 @@ enum StoreFolder {
     return !isOpen || file.st_mode & 0o177 != 0 ? .anybody : .others
   }
 
-  /// Whether its file system shows others what is made there for us alone.
+  /// Whether the folder's file system shows others what is created there for this user alone.
   static func showsFiles(in folder: Descriptor) throws(SystemError) -> Bool {
     guard try folder.status().st_mode & 0o077 != 0 else { return false }
     return try madeFile(in: folder).st_mode & 0o077 != 0
   }
 
   private static func madeFile(in folder: Descriptor) throws(SystemError) -> stat {
-    // One that a crash leaves goes with the next sweep.
+    // If a crash leaves this file behind, the next sweep removes it.
     let name = TemporaryName.newOwner() + OwnerLock.suffix + OwnerLock.unfinishedSuffix
     let file = try Descriptor(
       opening: name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, in: folder.rawValue)
@@ -151,14 +155,14 @@ enum StoreFolder {
     try Failpoint.storeFolderSettled.reach()
   }
 
-  /// Makes the name of a folder durable; one that was there may have been made a moment ago, by a process that died
+  /// Makes a folder's name durable. An existing folder may have been created a moment ago, by a process that died
   /// before it could do so.
   private static func syncName(of path: String) throws(SystemError) {
     guard let parent = parent(of: path) else { return }
     do {
       try open(parent).syncFolder()
     } catch  where [EACCES, EPERM, EROFS].contains(error.code) {
-      // One that we may enter and not read, or that can't change: there is nothing that we could do.
+      // The parent may be entered but not read, or is read-only. Nothing can be done about that.
     }
   }
 
@@ -168,7 +172,7 @@ enum StoreFolder {
   }
 }
 
-/// Makes and opens a store's folders, takes its lock, and sweeps what dead uploaders left.
+/// Creates and opens a store's folders, takes its lock, and removes what dead uploaders left.
 struct StorePreparation {
   let root: CanonicalPath
   let temporaries: CanonicalPath?
@@ -177,12 +181,12 @@ struct StorePreparation {
   let lease: Duration
   let notices: FolderNotices
 
-  /// The folder of temporaries within a store that was given none.
+  /// The folder for temporary files within a store that was given none.
   static let hiddenFolder = ".reel-tmp"
 
   private var hiddenPath: String { (root.text == "/" ? "" : root.text) + "/" + Self.hiddenFolder }
 
-  /// Where temporaries may lie.
+  /// The paths at which temporary files may be.
   var temporaryPaths: [String] { [temporaries?.text, hiddenPath].compactMap { $0 } }
 
   func run() throws(UploadError) -> OpenStore {
@@ -208,8 +212,8 @@ struct StorePreparation {
     }
   }
 
-  /// What dead uploaders left in a folder of temporaries. Into the one within the store others may write from other
-  /// machines, whatever file system it is here: a server may give it to them.
+  /// The sweep of what dead uploaders left in a folder for temporary files. Other machines may write to the one within
+  /// the store, even if its file system is local: this machine may be a file server.
   func sweep(of path: String) -> LeftoverSweep {
     let isOfThisMachine = path == temporaries?.text && LocalFileSystem.holds(path)
     return LeftoverSweep(folder: path, foreignLease: isOfThisMachine ? nil : lease)

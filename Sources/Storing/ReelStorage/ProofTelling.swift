@@ -1,7 +1,7 @@
 import ReelCore
 
-/// A store that can say how it is proved that it holds what was sent.
+/// A store that can say what proves that it holds the bytes that were sent.
 package protocol ProofTelling: Uploader {
-  /// For people, in some words. It may have to ask the store.
+  /// Returns a short description of the proof, for people. It may have to ask the store.
   func proof() async throws(UploadError) -> String
 }

@@ -2,28 +2,28 @@ import Dispatch
 import ReelCore
 import Synchronization
 
-/// Lets so many bytes a second through, whoever asks: one limiter for all uploads of a run.
+/// Limits the bytes per second of all callers together: one limiter for all uploads of a run.
 ///
-/// Everybody who asks gets the next free stretch of time, so uploads side by side share the rate, and nobody waits
-/// for what was not used: after a pause it goes on at the same rate, with no burst beyond what 50 ms let through.
+/// Each caller gets the next free stretch of time, so parallel uploads share the rate. Unused time is not saved up:
+/// after a pause, at most the bytes of 50 ms pass at once.
 public final class RateLimiter: Sendable {
-  /// Bytes a second, at least 1.
+  /// The rate in bytes per second, at least 1.
   public let bytesPerSecond: Int64
 
   private let now: @Sendable () -> ContinuousClock.Instant
   private let sleep: @Sendable (Duration) -> Void
   private let suspend: @Sendable (Duration) async throws(CancellationError) -> Void
-  /// When what was let through so far has taken its time.
+  /// When the bytes let through so far will have taken their time at this rate.
   private let busyUntil: Mutex<ContinuousClock.Instant>
 
-  /// What may go at once after a pause.
+  /// How much unused time may be made up for after a pause.
   static let burst = Duration.milliseconds(50)
 
   /// - Parameters:
   ///   - bytesPerSecond: at least 1.
-  ///   - now: the time; a test's own.
-  ///   - sleep: blocks the calling thread so long; a test's does not.
-  ///   - suspend: lets the calling task wait so long, and throws when it is cancelled; a test's does not wait.
+  ///   - now: returns the time; a test passes its own.
+  ///   - sleep: blocks the calling thread for that long; a test's does not.
+  ///   - suspend: suspends the calling task for that long, and throws if it is cancelled; a test's does not wait.
   public init(
     bytesPerSecond: Int64, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
     sleep: @escaping @Sendable (Duration) -> Void = RateLimiter.block,
@@ -36,7 +36,7 @@ public final class RateLimiter: Sendable {
     busyUntil = Mutex(now())
   }
 
-  /// What one who asks takes at most, so that nobody holds the line for longer than about 50 ms, and a cancelled
+  /// The most that a caller should pass at once, so that others wait for no more than about 50 ms, and a cancelled
   /// upload notices soon: at least one byte.
   public var largestPiece: Int {
     Int(clamping: max(1, min(bytesPerSecond / 20, 1 << 20)))
@@ -48,14 +48,14 @@ public final class RateLimiter: Sendable {
     if wait > .zero { sleep(wait) }
   }
 
-  /// Waits until `bytes` more may pass; no thread is held.
-  /// - Throws: when the task is cancelled meanwhile.
+  /// Waits until `bytes` more may pass, without blocking a thread.
+  /// - Throws: if the task is cancelled meanwhile.
   public func passing(_ bytes: Int) async throws(CancellationError) {
     let wait = reserve(bytes)
     if wait > .zero { try await suspend(wait) }
   }
 
-  /// Takes the next stretch of time for `bytes`, and gives how long to wait for its end.
+  /// Reserves the next stretch of time for `bytes`, and returns how long to wait for its end.
   func reserve(_ bytes: Int) -> Duration {
     guard bytes > 0 else { return .zero }
     let moment = now()
@@ -66,23 +66,23 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Blocks the calling thread.
+  /// Blocks the calling thread for `time`.
   public static func block(for time: Duration) {
-    // Nobody signals it: it is there to time out.
+    // Nothing signals the semaphore: it is there to time out.
     _ = DispatchSemaphore(value: 0).wait(timeout: .now() + time / .seconds(1))
   }
 
-  /// Lets the calling task wait.
+  /// Suspends the calling task for `time`.
   public static func wait(for time: Duration) async throws(CancellationError) {
     try await rethrowing(as: { _ in CancellationError() }) { try await Task.sleep(for: time) }
   }
 }
 
-/// Keeps the sources of another uploader's uploads to a rate, all of them together.
+/// Limits the rate at which another uploader reads its sources, all of them together.
 ///
-/// What is read from the source counts, whether it is sent or only hashed: for uploaders that read a file once, and
-/// send what they read. What goes out over HTTP is held to the rate where it is sent (`CurlTransport`). An uploader
-/// that hands the file itself on (`command:`) can't be held to anything here.
+/// Every byte read from a source counts, whether it is sent or only hashed. This is for uploaders that read a file once
+/// and send what they read. HTTP traffic is limited where it is sent (`CurlTransport`). An uploader that hands on the
+/// file itself (`command:`) can't be limited here.
 public struct RateLimitedUploader: UploaderDecorator {
   package let base: any Uploader
   private let limiter: RateLimiter
@@ -93,13 +93,14 @@ public struct RateLimitedUploader: UploaderDecorator {
     self.limiter = limiter
   }
 
-  /// None: a private copy that became the object would be made at no pace.
+  /// Nil: a private copy that becomes the object would be made without any limit.
   public var staging: (any StagingArea)? { nil }
 
-  /// None, for the same reason.
+  /// Nil, for the same reason.
   public var batches: (any BatchStore)? { nil }
 
-  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor.
+  /// Uploads through the base uploader, from a source that yields its bytes at the limiter's rate and has no
+  /// descriptor.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -111,7 +112,7 @@ public struct RateLimitedUploader: UploaderDecorator {
   }
 }
 
-/// Bytes that are read at a limiter's pace.
+/// Bytes that are read at a limiter's rate.
 struct LimitedBytes: SummedBytes {
   let base: any ByteSource
   let limiter: RateLimiter
@@ -120,7 +121,7 @@ struct LimitedBytes: SummedBytes {
   var isPrivate: Bool { base.isPrivate }
   var summedDigest: SummedDigest? { (base as? any SummedBytes)?.summedDigest }
 
-  /// Reads at most ``RateLimiter/largestPiece`` and waits its time.
+  /// Reads at most ``RateLimiter/largestPiece``, and waits for as long as that takes at the limiter's rate.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, limiter.largestPiece)])
     let count = try base.read(into: piece, at: offset)
@@ -133,12 +134,13 @@ struct LimitedBytes: SummedBytes {
 
 /// A rate as people write it: `10MB/s`, `512KiB/s`, `2.5 MB`, `800000`.
 public struct ByteRate: Hashable, Sendable {
-  /// At least 1.
+  /// The rate in bytes per second, at least 1.
   public let bytesPerSecond: Int64
 
-  /// Reads a number, a unit and `/s`. `K`, `M`, `G` and `T` stand for thousands, with `B` or without; `Ki`, `Mi`,
-  /// `Gi` and `Ti` for 1024s (IEC 80000-13). Upper and lower case are the same, but for `b`: bits are not bytes, so
-  /// `10Mb/s` is nil, as is everything else that is not a rate of at least a byte a second.
+  /// Parses a number with an optional unit and an optional `/s`. `K`, `M`, `G` and `T` stand for powers of 1000; `Ki`,
+  /// `Mi`, `Gi` and `Ti` for powers of 1024 (IEC 80000-13); either may be followed by `B`. Case is ignored, except that
+  /// of `b`: bits are not bytes, so `10Mb/s` is nil, as is everything else that is not a rate of at least one byte per
+  /// second.
   public init?(_ text: String) {
     var rest = text.trimming { $0 == " " }
     if rest.lowercased().hasSuffix("/s") { rest = rest.dropLast(2).trimming { $0 == " " } }
@@ -152,7 +154,7 @@ public struct ByteRate: Hashable, Sendable {
   }
 
   private static func factor(_ unit: Substring) -> Double? {
-    // What stands before the B; a small b is a bit.
+    // What stands before the B; a small b would mean bits.
     guard !unit.hasSuffix("b") else { return nil }
     let prefix = (unit.hasSuffix("B") ? unit.dropLast() : unit).lowercased()
     switch prefix {

@@ -1,11 +1,11 @@
 import ReelCore
 
-/// Finds out whether a store that refuses one object refuses every object, which ends the run: no other file will fare
-/// better.
+/// Finds out whether a store that refuses one object refuses every object. That ends the run, as no other file would
+/// fare better.
 ///
-/// Why a store refuses an object only the store knows (a quota, a rule of the bucket, a proxy in between). What decides is
-/// a canary: a few bytes that Reel knows to be in order, stored under a name of their own and removed again. One that is
-/// taken says nothing against the file, either.
+/// Only the store knows why it refuses an object (a quota, a rule of the bucket, a proxy in between). What decides is a
+/// canary: a few bytes that Reel knows to be valid, stored under a name of their own and removed again. If the store
+/// accepts it, that does not put the blame on the file, either.
 package struct RefusalCheckingUploader: UploaderDecorator {
   package let base: any Uploader
   private let canary: Canary
@@ -13,8 +13,8 @@ package struct RefusalCheckingUploader: UploaderDecorator {
 
   /// - Parameters:
   ///   - canary: a few bytes.
-  ///   - now: the time; a test's own.
-  ///   - randomness: draws the canary's name.
+  ///   - now: returns the time; a test passes its own.
+  ///   - randomness: makes the canary's name.
   package init(
     base: any Uploader, canary: UploadSource,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -25,8 +25,8 @@ package struct RefusalCheckingUploader: UploaderDecorator {
     self.canary = Canary(canary, in: base, now: now, randomness: randomness)
   }
 
-  /// As the base's.
-  /// - Throws: `storeUnusable` where the store refuses the canary, too; else as the base.
+  /// Uploads through the base uploader.
+  /// - Throws: `storeUnusable` if the store refuses the canary as well; otherwise the base's error.
   package func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -42,15 +42,15 @@ package struct RefusalCheckingUploader: UploaderDecorator {
 }
 
 extension UploadError {
-  /// Whether it is the store's own no to an object, and not a file's fault, the network's, or of the moment.
+  /// Whether the store itself refuses the object; the cause is not the file, the network, or a passing condition.
   fileprivate var isRefusal: Bool { !isOfTheFile && [.rejected, .tooLarge, .denied].contains(code) }
 }
 
-/// A test object, sent at most once in a while, whoever asks.
+/// A test object, sent at most once a minute, however many uploads ask.
 private actor Canary {
   enum Answer: Sendable {
     case taken
-    /// In words that name no object: whatever is refused next, the reason is the same.
+    /// The store's reason, without an object's name: it is the same for whatever is refused next.
     case refused(ErrorMessage)
     case unknown
   }
@@ -60,10 +60,10 @@ private actor Canary {
   private let now: @Sendable () -> ContinuousClock.Instant
   private let randomness: any Randomness
   private var last: (answer: Task<Answer, Never>, at: ContinuousClock.Instant)?
-  /// Where it can't be removed, it is not sent again.
+  /// Whether a canary could not be removed; then no other is sent.
   private var wasLeft = false
 
-  /// How long an answer counts.
+  /// How long an answer is valid.
   private static let age = Duration.seconds(60)
 
   init(
@@ -82,7 +82,7 @@ private actor Canary {
     } onCancel: {
       task.cancel()
     }
-    // Of a run that ends, nothing is to be kept.
+    // An answer that was cut short by the end of the run is not kept.
     if task.isCancelled, case .unknown = answer { last = nil }
     return answer
   }
@@ -93,13 +93,13 @@ private actor Canary {
       _ = try await store.upload(bytes, to: key) { _ in }
     } catch {
       if error.isRefusal || error.code.endsTheRun {
-        // An answer that can't be read is none: the store may have it all the same.
+        // The store's reply may have been unreadable, and the object stored all the same.
         if let found = try? await store.find(key), found.size == bytes.size {
           await remove { [store] () async throws(UploadError) in try await store.remove(key) }
         }
         return .refused(error.text.replacing(key.description, with: "an object"))
       }
-      // The store may have it all the same, if it is not another's. Not shielded: it may be down.
+      // The object may be stored all the same, unless the name was another's. Not shielded, as the store may be down.
       if error.code != .alreadyExists {
         await remove { [store] () async throws(UploadError) in try await store.remove(key) }
       }

@@ -1,27 +1,28 @@
 import ReelCore
 import Synchronization
 
-/// How often a store is asked again, and how long is waited before.
+/// How often a store is tried again, and how long to wait before each retry.
 ///
-/// Exponential backoff with full jitter: before the nth retry a time drawn uniformly from zero to
-/// `firstDelay` · 2ⁿ⁻¹, at most `longestDelay`, so that many clients that failed together do not come back
-/// together. A store that says how long to wait is obeyed.
+/// Exponential backoff with full jitter: the wait before the nth retry is drawn uniformly from zero to `firstDelay` ·
+/// 2ⁿ⁻¹, at most `longestDelay`, so that clients that failed together do not return together. If the store says how
+/// long to wait, that is respected.
 public struct RetryPolicy: Hashable, Sendable {
-  /// Attempts for one file, the first one included; at least 1.
+  /// The number of attempts for one file, including the first; at least 1.
   public var attempts: Int
-  /// Retries in a whole run, all files together: a store that is down is not asked ten thousand times.
+  /// The number of retries in a whole run, for all files together: a store that is down is not tried ten thousand
+  /// times.
   public var retriesPerRun: Int
-  /// What the first wait is drawn from.
+  /// The upper bound from which the first wait is drawn.
   public var firstDelay: Duration
-  /// What no drawn wait exceeds.
+  /// The upper bound of every drawn wait.
   public var longestDelay: Duration
-  /// A store that asks for more than this is given up.
+  /// The longest wait that a store may ask for. If it asks for more, there is no retry.
   public var longestAsked: Duration
-  /// A store that let so much time pass without a sign of life (no byte taken, no answer), attempts one after the other
-  /// taken together, is not asked again.
+  /// The longest time without a sign of life from the store (no byte taken, no answer), added up over consecutive
+  /// attempts. After that there is no retry.
   public var longestSilence: Duration
 
-  /// Five attempts within seconds, two hundred retries in a run; none after a minute of silence.
+  /// Five attempts within seconds, two hundred retries per run; none after a minute of silence.
   public init(
     attempts: Int = 5, retriesPerRun: Int = 200, firstDelay: Duration = .milliseconds(250),
     longestDelay: Duration = .seconds(20), longestAsked: Duration = .seconds(120),
@@ -35,8 +36,8 @@ public struct RetryPolicy: Hashable, Sendable {
     self.longestSilence = max(.zero, longestSilence)
   }
 
-  /// The wait after attempt number `attempt` (from 1) failed with `error`; nil when it is not to be retried.
-  /// Pure but for `randomness`.
+  /// Returns the wait after attempt number `attempt` (from 1) failed with `error`, or nil if it is not to be retried.
+  /// Pure except for `randomness`.
   public func delay(
     after attempt: Int, _ error: UploadError, _ randomness: some Randomness
   ) -> Duration? {
@@ -47,7 +48,7 @@ public struct RetryPolicy: Hashable, Sendable {
     return .seconds(asked) + jitter(below: min(firstDelay, longestDelay), randomness)
   }
 
-  /// What the wait after `attempt` is drawn from.
+  /// The upper bound from which the wait after `attempt` is drawn.
   func ceiling(after attempt: Int) -> Duration {
     var ceiling = firstDelay
     for _ in 1..<max(1, attempt) {
@@ -64,7 +65,7 @@ public struct RetryPolicy: Hashable, Sendable {
   }
 }
 
-/// Asks again after what may pass, within the limits of a policy: what all that retries shares.
+/// Retries after transient failures, within the limits of a policy. Shared by all types that retry.
 package final class RetryBudget: Sendable {
   private let policy: RetryPolicy
   private let destination: Destination
@@ -83,15 +84,16 @@ package final class RetryBudget: Sendable {
     left = Mutex(policy.retriesPerRun)
   }
 
-  /// The budget of retries is whole again.
+  /// Restores the full budget of retries.
   func beginRun() { left.withLock { $0 = policy.retriesPerRun } }
 
+  /// Runs attempts until one succeeds or must not be retried.
   /// - Parameters:
-  ///   - announce: told of each attempt above the first, with what the one before it died of.
-  ///   - hasAdvanced: whether an attempt that failed came further than all before it: the policy's attempts are counted
-  ///     from it, so that of something large each part has as many.
-  ///   - body: an attempt, with what the one before it died of.
-  /// - Throws: the last attempt's error; what was sent whole twice, in vain, is not sent again.
+  ///   - announce: called before each retry, with its number and the error of the attempt before it.
+  ///   - hasAdvanced: whether a failed attempt got further than all before it. If so, the policy's attempts are counted
+  ///     from it, so that each part of a large object gets as many.
+  ///   - body: makes an attempt, given its number and the error of the one before it.
+  /// - Throws: the last attempt's error. An object that was sent completely twice, in vain, is not sent again.
   func run<Value: Sendable>(
     announcing announce: (Int, UploadError) -> Void = { _, _ in },
     hasAdvanced: () -> Bool = { false },
@@ -120,14 +122,14 @@ package final class RetryBudget: Sendable {
     }
   }
 
-  /// As ``run(announcing:_:)``, where all attempts are the same.
+  /// Retries as ``run(announcing:hasAdvanced:_:)`` does, where all attempts are the same.
   package func run<Value: Sendable>(
     _ body: () async throws(UploadError) -> Value
   ) async throws(UploadError) -> Value {
     try await run { _, _ throws(UploadError) in try await body() }
   }
 
-  /// A run may have no end: what goes well at once makes up for a retry.
+  /// Gives back a retry after a success at the first attempt, as a run may have no end.
   private func earn() { left.withLock { $0 = min(policy.retriesPerRun, $0 + 1) } }
 
   private func spend(after failure: UploadError) throws(UploadError) {
@@ -146,16 +148,17 @@ package final class RetryBudget: Sendable {
   }
 }
 
-/// Asks a store's database again after what may pass. A reply that was lost does no harm: a recorder finds what it has
-/// recorded.
+/// Retries another recorder's calls after transient failures. A lost reply does no harm: a recorder finds what it has
+/// already recorded.
 public final class RetryingRecorder: PostRecorder {
   private let base: any PostRecorder
   private let retries: RetryBudget
 
   /// - Parameters:
-  ///   - base: the recorder that is asked again.
-  ///   - clock: waits; a test's does not.
-  ///   - randomness: draws the waits.
+  ///   - base: the recorder whose calls are retried.
+  ///   - policy: the limits of the retries.
+  ///   - clock: used to wait; a test's does not wait.
+  ///   - randomness: used to draw the waits.
   public init(
     base: any PostRecorder, policy: RetryPolicy = RetryPolicy(),
     clock: any Clock<Duration> = ContinuousClock(),
@@ -165,35 +168,35 @@ public final class RetryingRecorder: PostRecorder {
     retries = RetryBudget(policy, of: base.destination, clock: clock, randomness: randomness)
   }
 
-  /// As the base's.
+  /// The base recorder's destination.
   public var destination: Destination { base.destination }
 
-  /// As the base's.
+  /// The base recorder's feed.
   public var feed: Destination { base.feed }
 
-  /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
+  /// Prepares the base recorder, retrying where that may help. This begins a new run, with the full budget of retries.
   public func prepare() async throws(UploadError) {
     retries.beginRun()
     try await retries.run { () throws(UploadError) in try await self.base.prepare() }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Records through the base recorder, retrying where that may help.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     try await retries.run { () throws(UploadError) in try await self.base.record(post) }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Asks the base recorder, retrying where that may help.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     try await retries.run { () throws(UploadError) in try await self.base.find(id) }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Updates through the base recorder, retrying where that may help.
   @discardableResult
   public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
     try await retries.run { () throws(UploadError) in try await self.base.update(post, from: earlier) }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Withdraws through the base recorder, retrying where that may help.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     try await retries.run { () throws(UploadError) in try await self.base.withdraw(id) }
   }

@@ -1,18 +1,20 @@
 import ReelCore
 import Synchronization
 
-/// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
+/// Retries another uploader's calls after transient failures (`interrupted` and `unavailable`), within the limits of
+/// its policy.
 ///
-/// A reply may be lost after the store did its work. So before an upload is tried again the store is asked
-/// for the object: one of the right length and digest is ours, and is not sent a second time.
+/// A reply may be lost after the store did its work. So before an upload is retried, the store is asked for the object:
+/// one of the right length and digest is ours, and is not sent again.
 public final class RetryingUploader: UploaderDecorator {
   package let base: any Uploader
   private let retries: RetryBudget
 
   /// - Parameters:
-  ///   - base: the uploader that is asked again.
-  ///   - clock: waits; a test's does not.
-  ///   - randomness: draws the waits.
+  ///   - base: the uploader whose calls are retried.
+  ///   - policy: the limits of the retries.
+  ///   - clock: used to wait; a test's does not wait.
+  ///   - randomness: used to draw the waits.
   public init(
     base: any Uploader, policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
     randomness: any Randomness = SystemRandomness()
@@ -21,16 +23,16 @@ public final class RetryingUploader: UploaderDecorator {
     retries = RetryBudget(policy, of: base.destination, clock: clock, randomness: randomness)
   }
 
-  /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
+  /// Prepares the base uploader, retrying where that may help. This begins a new run, with the full budget of retries.
   public func prepare() async throws(UploadError) {
     retries.beginRun()
     try await retries.run { () throws(UploadError) in try await self.base.prepare() }
   }
 
-  /// As the base's, asked again where that may help. Each attempt above the first is announced by a report
-  /// with what the one before it died of.
-  /// - Throws: the last attempt's error; `conflict` when what is found after a lost reply is not what was
-  ///   sent; `storeUnusable` when the store fell silent in the middle, and stayed so when it was asked for the object.
+  /// Uploads through the base uploader, retrying where that may help. Each retry is announced by a report with the
+  /// error of the attempt before it.
+  /// - Throws: the last attempt's error; `conflict` if the object found after a lost reply is not what was sent;
+  ///   `storeUnusable` if the store fell silent midway, and was still silent when asked for the object.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -45,32 +47,32 @@ public final class RetryingUploader: UploaderDecorator {
         return try await self.upload(source, key, attempt, report)
       }
     } catch {
-      // The last reply may be the one that was lost.
+      // The last reply, too, may have been lost.
       guard error.isWorthARetry, let object = try? await stored(source, key) else { throw error }
       return object
     }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Asks the base uploader, retrying where that may help.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await retries.run { () throws(UploadError) in try await self.base.find(key) }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Removes through the base uploader, retrying where that may help.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await retries.run { () throws(UploadError) in try await self.base.remove(key) }
   }
 
-  /// As the base's, asked again where that may help.
+  /// Reads back through the base uploader, retrying where that may help.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await retries.run { () throws(UploadError) in try await self.base.readBack(key) }
   }
 }
 
 extension RetryingUploader {
-  /// One attempt. An object that is there although we looked is an earlier attempt's that came late, or
-  /// somebody's who was faster.
+  /// Makes one attempt. If the object exists although it was not found before, it was stored late by an earlier
+  /// attempt, or by somebody else who was faster.
   private func upload(
     _ source: UploadSource, _ key: ObjectKey, _ attempt: Int, _ report: AttemptReporter
   ) async throws(UploadError) -> StoredObject {
@@ -85,9 +87,10 @@ extension RetryingUploader {
     }
   }
 
-  /// As ``stored(_:_:)``, after an attempt that ended with `failure`. What the store has said to have is looked for during
-  /// half a minute before it is sent again: some show an object later (`rclone serve s3` after some seconds).
-  /// - Throws: `storeUnusable` when the store says nothing, twice: no other file will fare better.
+  /// Looks for the object as ``stored(_:_:)`` does, after an attempt that ended with `failure`. If the store confirmed
+  /// the object but did not show it, it is looked for during half a minute before it is sent again: some stores show an
+  /// object later (`rclone serve s3` after some seconds).
+  /// - Throws: `storeUnusable` if the store was silent both times: no other file would fare better.
   private func stored(
     _ source: UploadSource, _ key: ObjectKey, after failure: UploadError
   ) async throws(UploadError) -> StoredObject? {
@@ -105,14 +108,14 @@ extension RetryingUploader {
 
   private static let pauses = [1, 2, 4, 8, 15]
 
-  /// What an attempt that seemed to fail has stored after all, or nil.
-  /// - Throws: `conflict` when it is something else.
+  /// Returns what a seemingly failed attempt has stored after all, or nil.
+  /// - Throws: `conflict` if something else is there.
   private func stored(
     _ source: UploadSource, _ key: ObjectKey
   ) async throws(UploadError) -> StoredObject? {
     guard var object = try await base.find(key) else { return nil }
     if object.size == source.size, object.digest != source.digest {
-      // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+      // The store's digest may be of something other than the bytes. Only the bytes prove a difference.
       let read = try await base.readFound(key)
       object = StoredObject(key: object.key, url: object.url, size: object.size, digest: read)
     }
@@ -124,18 +127,18 @@ extension RetryingUploader {
   }
 }
 
-/// Numbers the reports of attempts, and knows how far they came.
+/// Numbers the reports of attempts, and records how far they got.
 private final class AttemptReporter: Sendable {
   private let total: Int64
   private let reporting: @Sendable (TransferProgress) -> Void
-  /// Bytes: the attempt's, and those of the furthest before it.
+  /// The bytes sent by this attempt, and by the furthest of those before it.
   private let reach = Mutex<(now: Int64, before: Int64)>((0, 0))
 
   init(total: Int64, reporting: @escaping @Sendable (TransferProgress) -> Void) {
     (self.total, self.reporting) = (total, reporting)
   }
 
-  /// Whether the attempt that ends here came further than all before it.
+  /// Whether the attempt that ends here got further than all before it. Begins to count the next one.
   func hasAdvanced() -> Bool {
     reach.withLock { reach in
       defer { reach = (0, max(reach.now, reach.before)) }
@@ -152,14 +155,14 @@ private final class AttemptReporter: Sendable {
     reporting(TransferProgress(sent: progress.sent, total: progress.total, attempt: attempt))
   }
 
-  /// The bytes were there already.
+  /// Reports that all bytes were there already.
   func finish(_ attempt: Int) {
     reporting(TransferProgress(sent: total, total: total, attempt: attempt))
   }
 }
 
-/// Runs `body` to its end even when the surrounding task is cancelled meanwhile: for a step after which an object is
-/// visible. To break off in the middle of it would be to say "nothing is stored" without knowing.
+/// Runs `body` to its end even if the surrounding task is cancelled meanwhile. Meant for a step after which an object
+/// is visible: to abandon it midway would be to say "nothing is stored" without knowing.
 ///
 /// - Throws: what `body` throws.
 package func shielded<Value: Sendable>(

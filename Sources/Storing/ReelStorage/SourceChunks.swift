@@ -1,12 +1,12 @@
 import ReelCore
 import ReelCrypto
 
-/// A source's bytes in chunks, or those of a range of it, read off the cooperative pool and proved: for uploaders that
-/// send what they read.
+/// A source's bytes, or those of a range, in chunks that are read off the cooperative pool and proved. Meant for
+/// uploaders that send what they read.
 ///
-/// The last chunk comes only when all that were given have the digest that they are said to have, whatever the source
-/// says of changes. So a store that makes an object visible after the last chunk never shows one that changed, shrank,
-/// grew or could not be read.
+/// The last chunk is delivered only if all bytes together have the digest that they should have, whatever the source
+/// says about changes. So a store that makes an object visible after the last chunk never shows one that changed,
+/// shrank, grew or could not be read.
 public struct SourceChunks: AsyncSequence, Sendable {
   /// A chunk of bytes.
   public typealias Element = [UInt8]
@@ -16,22 +16,23 @@ public struct SourceChunks: AsyncSequence, Sendable {
   private let range: ProvedRange
   private let size: Int
 
-  /// All of `source`.
-  /// - Parameter size: bytes of each chunk but the last, which may be shorter; at least 1. An empty source has no chunk.
+  /// Reads all of `source`.
+  /// - Parameter size: the size in bytes of each chunk but the last, which may be shorter; at least 1. An empty source
+  ///   yields no chunk.
   public init(of source: UploadSource, size: Int = 1 << 20) {
     self.init(0..<source.size, of: source, proof: .sha256(source.digest.bytes), size: size)
   }
 
-  /// The bytes of `range`, which `proof` is of.
+  /// Reads the bytes of `range`, for which `proof` was made.
   package init(_ range: Range<Int64>, of source: UploadSource, proof: BytesProof, size: Int) {
     self.range = ProvedRange(source: source, range: range, proof: proof)
     self.size = Swift.max(1, size)
   }
 
-  /// Begins at the first byte.
+  /// Returns an iterator that begins at the first byte.
   public func makeAsyncIterator() -> Iterator { Iterator(range, size) }
 
-  /// Gives one chunk after the other.
+  /// Yields one chunk after the other.
   public struct Iterator: AsyncIteratorProtocol {
     private let range: ProvedRange
     private let size: Int
@@ -47,7 +48,7 @@ public struct SourceChunks: AsyncSequence, Sendable {
       offset = range.range.lowerBound
     }
 
-    /// The next chunk; nil after the last.
+    /// Returns the next chunk, or nil after the last.
     /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
     public mutating func next(
       isolation actor: isolated (any Actor)?
@@ -66,13 +67,13 @@ public struct SourceChunks: AsyncSequence, Sendable {
   }
 }
 
-/// What bytes are said to be.
+/// What bytes are expected to be.
 package enum BytesProof: Hashable, Sendable {
   /// Their SHA-256.
   case sha256([UInt8])
-  /// The tag that whoever read them once made under `key`.
+  /// The GMAC tag that an earlier reader computed under `key`.
   case tag([UInt8], key: GMAC.Key)
-  /// Their CRC-64/NVME: of bytes that no other user can write, against what a disk or memory may do to them.
+  /// Their CRC-64/NVME. For bytes that no other user can write, it detects what a disk or memory may do to them.
   case crc64(UInt64)
 
   fileprivate func makeHash() -> any RunningHash {
@@ -92,18 +93,18 @@ package enum BytesProof: Hashable, Sendable {
 }
 
 extension UploadSource {
-  /// What all of its bytes are, told by what costs least.
+  /// The cheapest available proof of all of its bytes.
   package var proof: BytesProof { sums.map { .crc64($0.whole) } ?? .sha256(digest.bytes) }
 }
 
-/// Bytes of a source, and what they are said to be.
+/// A range of a source, and what its bytes are expected to be.
 private struct ProvedRange: Sendable {
   let source: UploadSource
   let range: Range<Int64>
   let proof: BytesProof
 
-  /// One chunk, read and hashed; the last one only when all that were read are what they are said to be.
-  /// - Parameter hash: of what came before.
+  /// Reads and hashes one chunk. The last one is returned only if all bytes are what they are expected to be.
+  /// - Parameter hash: the hash of the bytes before it.
   func chunk(
     at offset: Int64, _ size: Int, _ hash: any RunningHash, _ cancellation: CancellationFlag
   ) throws(UploadError) -> (chunk: [UInt8], hash: any RunningHash) {
@@ -118,7 +119,7 @@ private struct ProvedRange: Sendable {
     _ count: Int, at offset: Int64, _ cancellation: CancellationFlag
   ) throws(UploadError) -> [UInt8] {
     var failure: UploadError?
-    // Not cleared first: every byte of it is read.
+    // The buffer is not zeroed first, as every byte of it is read.
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       do throws(UploadError) {
         while filled < count {
@@ -145,7 +146,7 @@ private struct ProvedRange: Sendable {
   }
 }
 
-/// The source's errors as those of its upload. All of it blocks.
+/// Calls to a source, with its errors turned into those of its upload. All of them block.
 extension UploadSource {
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -159,7 +160,7 @@ extension UploadSource {
     try rethrowing(as: UploadError.init) { () throws(SourceError) in try bytes.checkUnchanged() }
   }
 
-  /// There is nothing behind the last byte.
+  /// Throws if there are bytes beyond the end.
   package func checkEnd() throws(UploadError) {
     let beyond = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte throws(UploadError) in
       try read(into: byte, at: size)
@@ -176,12 +177,12 @@ extension ContentDigest {
 }
 
 extension UploadError {
-  /// A failure of the source, seen while it was stored.
+  /// Turns a failure of the source during an upload into an error of the upload.
   public init(_ error: SourceError) {
     self.init(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
   }
 
-  /// The bytes are no longer those of the digest.
+  /// The error for bytes that are no longer those of the digest.
   /// - Parameter how: what was seen, such as "it grew".
   public static func changed(_ source: UploadSource, _ how: String) -> UploadError {
     UploadError(

@@ -4,11 +4,11 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// A private copy in a folder store's folder of temporaries, which can become its object by being renamed.
+/// A private copy in a folder store's folder for temporary files, which becomes an object by being renamed.
 final class StagedObject: StagedFile {
   private let file: Mutex<TemporaryFile>
-  /// The folder of temporaries, and the lock on it, stay for as long as the file may have to go: declared after it, and
-  /// so let go of after it.
+  /// Keeps the folder for temporary files and its lock as long as the file may have to be deleted. Declared after the
+  /// file, and therefore released after it.
   let store: OpenStore
   private let isTaken = Atomic<Bool>(false)
   private let failure: FolderFailure
@@ -33,10 +33,10 @@ final class StagedObject: StagedFile {
     failure(SystemError(code: code, call: ""), task)
   }
 
-  /// Whether the caller may make an object of it: true once. A file whose sync failed must not be synced again.
+  /// Whether the caller may make it an object: true only once, as a file whose sync failed must not be synced again.
   func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 
-  /// For the calls that make it an object.
+  /// Gives access to the file, for the calls that make it an object.
   func withFile<Value>(
     _ body: (borrowing TemporaryFile) throws(SystemError) -> Value
   ) throws(SystemError) -> Value {
@@ -44,7 +44,7 @@ final class StagedObject: StagedFile {
   }
 }
 
-/// A folder store's folder of temporaries, as the place of private copies.
+/// A folder store's folder for temporary files, as the place for private copies.
 struct FolderStaging: StagingArea {
   let store: OpenStore
   let failure: FolderFailure
@@ -60,8 +60,8 @@ struct FolderStaging: StagingArea {
 }
 
 extension FolderStaging {
-  /// The open file itself, by one more name. Nil where it can't have one here: it is on another file system, or mount, has
-  /// no name at all, or its file system knows no second ones.
+  /// Gives the open file a hard link here. Returns nil if it can't have one: it is on another file system or mount, has
+  /// no name at all, or its file system has no hard links.
   func linkObject(to file: Descriptor) throws(UploadError) -> StagedObject? {
     do throws(SystemError) {
       let linked = try TemporaryFile.linking(
@@ -78,12 +78,12 @@ extension FolderStaging {
 /// A file of a folder store, open for reading.
 struct StoredFile: Sendable {
   let key: ObjectKey
-  /// Bytes.
+  /// Its size in bytes.
   let size: Int64
   private let descriptor: Descriptor
 
-  /// Nil when there is none. No link is followed, and nothing that could hang is waited for.
-  /// - Throws: `conflict` when something else than a file has that name; `denied` when it can't be read.
+  /// Opens an object; returns nil if there is none. It follows no link, and waits for nothing that could hang.
+  /// - Throws: `conflict` if something other than a file has that name; `denied` if it can't be read.
   static func open(
     _ key: ObjectKey, in root: Descriptor, _ failure: FolderFailure
   ) throws(UploadError) -> StoredFile? {
@@ -103,7 +103,7 @@ struct StoredFile: Sendable {
     throw notAFile(key, failure)
   }
 
-  /// Removes the file of that name; nothing happens when there is none.
+  /// Removes the file of that name; does nothing if there is none.
   static func remove(
     _ key: ObjectKey, from root: Descriptor, _ failure: FolderFailure
   ) throws(UploadError) {
@@ -118,7 +118,7 @@ struct StoredFile: Sendable {
     }
   }
 
-  /// The digest of the bytes as they are read now. Blocks.
+  /// Reads the file, and returns the digest of its bytes. Blocks.
   func digest(
     _ failure: FolderFailure, _ cancellation: CancellationFlag
   ) throws(UploadError) -> ContentDigest? {
@@ -146,13 +146,12 @@ struct StoredFile: Sendable {
   }
 }
 
-/// A file that is being written where nobody looks, until it gets its name. It goes with this value unless it
-/// was given one.
+/// A file that is being written under a temporary name. It is deleted with this value unless it has been renamed.
 struct TemporaryFile: ~Copyable {
   private(set) var descriptor: Descriptor
   private let folder: Int32
   private let name: String
-  /// Whether it has another name, which is its maker's.
+  /// Whether it has another name, which belongs to the program that made it.
   private let isLinked: Bool
 
   private init(adopting descriptor: Descriptor, folder: Int32, name: String, isLinked: Bool = false) {
@@ -172,17 +171,17 @@ struct TemporaryFile: ~Copyable {
       opening: name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, in: folder)
     let file = TemporaryFile(adopting: made, folder: folder, name: name)
     try Failpoint.temporaryCreated.reach()
-    // The umask may have taken that away.
+    // The umask may have removed some of these bits.
     try settleMode(0o600, of: made)
     return file
   }
 
-  /// Gives `file`, which is open for reading, the name `name` in the open folder `folder`, too.
-  /// - Throws: `EXDEV`, `EPERM` and the like where it can't have one there.
+  /// Also gives `file`, which is open for reading, the name `name` in the open folder `folder`, by a hard link.
+  /// - Throws: `EXDEV`, `EPERM` and the like if it can't have one there.
   static func linking(
     _ file: Descriptor, as name: String, in folder: Int32
   ) throws(SystemError) -> TemporaryFile {
-    // By the descriptor: what has its name by now may be another file.
+    // Link the descriptor: another file may have its name by now.
     let path = "/proc/self/fd/\(file.rawValue)"
     _ = try retryingInterrupts("linkat") { linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) }
     let linked = TemporaryFile(adopting: file, folder: folder, name: name, isLinked: true)
@@ -190,51 +189,52 @@ struct TemporaryFile: ~Copyable {
     return linked
   }
 
-  /// From now on it is open for reading only.
+  /// Opens the file for reading only, in place of the descriptor for writing.
   mutating func seal() throws(SystemError) {
     descriptor = try Descriptor(opening: name, O_RDONLY | O_NOFOLLOW, in: folder)
   }
 
-  /// Gives it exactly `mode`, whatever the umask.
+  /// Sets exactly `mode`, regardless of the umask.
   func allow(_ mode: mode_t) throws(SystemError) {
-    // Its maker may have allowed more.
+    // The program that made it may have allowed more.
     if isLinked { return _ = try retryingInterrupts("chmod") { fchmod(descriptor.rawValue, mode) } }
     if mode != 0o600 { try settleMode(mode, of: descriptor) }
   }
 
-  /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again. On return nobody
-  /// has it open for writing.
-  /// - Parameter flush: makes the bytes of the open file durable; a test looks.
+  /// Makes the bytes durable. Call it once only for each file: an fsync that failed must not be repeated. On return the
+  /// file is no longer open for writing.
+  /// - Parameter flush: makes the bytes of the open file durable; a test's inspects it.
   func sync(
     _ flush: (Descriptor) throws(SystemError) -> Void = { file throws(SystemError) in try file.sync() }
   ) throws(SystemError) {
-    // Its maker's alone to write to, and on a file system of this machine's own.
+    // Only the program that made it can write to it, and its file system is this machine's own.
     if isLinked { return try flush(descriptor) }
-    // On SMB, Linux syncs nothing of what is open for reading alone, and says that it did, or that it may not.
+    // On SMB, Linux syncs nothing for a file that is open only for reading, and reports success or a lack of
+    // permission.
     try flush(Descriptor(opening: name, O_WRONLY | O_NOFOLLOW, in: folder))
   }
 
-  /// Gives the memory of bytes that are durable back to the system. A large run would push what other programs keep
-  /// there out of it, and each next copy would have to take memory that the machine has never touched. Of a large file that
-  /// takes longer than all else that is done with one that is linked, whose sender may be waiting.
+  /// Drops the file's durable bytes from the page cache. Otherwise a large run would evict what other programs keep
+  /// there, and each next copy would need memory that the machine has never touched. A linked file is left alone: if it
+  /// is large, this takes longer than everything else that is done with it, and its sender may be waiting.
   func dropCache() {
     guard !isLinked else { return }
     _ = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_DONTNEED)
   }
 
-  /// Bytes that the file system says it holds.
+  /// Returns the length in bytes that the file system reports.
   func length() throws(SystemError) -> Int64 {
     Int64(try descriptor.status().st_size)
   }
 
-  /// Gives the file its name in `target`, in one step, and never over another one.
+  /// Gives the file its name in `target`, atomically and without replacing another.
   /// - Returns: as ``renameWithoutReplacing(_:in:to:in:)``.
   /// - Throws: `EEXIST` when the name is taken.
   func rename(to newName: String, in target: Int32) throws(SystemError) -> Bool {
     try renameWithoutReplacing(name, in: folder, to: newName, in: target)
   }
 
-  /// Gives the file the name of another one in `target`, in one step; the other one is gone then.
+  /// Gives the file the name of another one in `target`, which is atomically replaced.
   func replace(_ other: String, in target: Int32) throws(SystemError) {
     _ = try retryingInterrupts("renameat") { renameat(folder, name, target, other) }
   }

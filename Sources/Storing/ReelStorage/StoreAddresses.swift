@@ -1,24 +1,24 @@
 import ReelCore
 
 /// A bucket, as `--to` names it: `s3://bucket/prefix`, or with the store's own address `s3+https://host/bucket/prefix`
-/// (and `s3+http://…`), which is how a store that is not Amazon's settles its name.
+/// (and `s3+http://…`), which identifies a store that is not Amazon's.
 public struct S3Address: Hashable, Sendable {
-  /// The bucket's name, not checked any further.
+  /// The bucket's name, which is not validated.
   public let bucket: String
-  /// What stands before each object's name; empty when nothing does.
+  /// The prefix of each object's name; empty if there is none.
   public let prefix: String
-  /// `https://host:port`; nil where the address does not say.
+  /// `https://host:port`; nil if the address does not state it.
   public let endpoint: String?
 
-  /// An address by its parts.
+  /// Creates an address from its parts.
   public init(bucket: String, prefix: String, endpoint: String?) {
     (self.bucket, self.prefix, self.endpoint) = (bucket, prefix, endpoint)
   }
 
-  /// - Parameter scheme: that of `text`, in lower case; `://` follows it.
+  /// - Parameter scheme: the scheme of `text`, in lower case, which `://` follows.
   init(parsing text: String, scheme: String) throws(DestinationAddressError) {
     let rest = text.dropFirst(scheme.count)
-    // A password would be written into the catalog, as part of the destination's name.
+    // A password would end up in the catalog, as part of the destination's name.
     guard !rest.contains("@") else {
       throw .notABucket(
         "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
@@ -44,28 +44,28 @@ public struct S3Address: Hashable, Sendable {
 }
 
 extension DestinationAddressError {
-  /// The address itself is not repeated: it may hold a password.
+  /// Does not repeat the address, which may hold a password.
   static func notABucket(_ reason: ErrorMessage) -> DestinationAddressError {
     DestinationAddressError(.notABucket, "the destination is not a bucket's address: \(reason)")
   }
 }
 
 /// A bucket of Cloud Storage for Firebase, as `--to` names it: `firebase://bucket/prefix`, or with an emulator's
-/// address `firebase+http://host:port/bucket/prefix`, which is how a store that is not Google's settles its name.
+/// address `firebase+http://host:port/bucket/prefix`, which identifies a store that is not Google's.
 public struct FirebaseAddress: Hashable, Sendable {
-  /// The bucket's name, not checked any further.
+  /// The bucket's name, which is not validated.
   public let bucket: String
-  /// What stands before each object's name; empty when nothing does.
+  /// The prefix of each object's name; empty if there is none.
   public let prefix: String
-  /// An emulator's `http://host:port`; nil where the address does not say.
+  /// An emulator's `http://host:port`; nil if the address does not state one.
   public let emulator: String?
 
-  /// An address by its parts.
+  /// Creates an address from its parts.
   public init(bucket: String, prefix: String, emulator: String?) {
     (self.bucket, self.prefix, self.emulator) = (bucket, prefix, emulator)
   }
 
-  /// - Parameter scheme: that of `text`, in lower case; `://` follows it.
+  /// - Parameter scheme: the scheme of `text`, in lower case, which `://` follows.
   init(parsing text: String, scheme: String) throws(DestinationAddressError) {
     let rest = text.dropFirst(scheme.count)
     guard !rest.contains("@") else {
@@ -91,7 +91,7 @@ public struct FirebaseAddress: Hashable, Sendable {
   }
 }
 
-/// The addresses under which viewers find a store's objects.
+/// The addresses at which viewers find a store's objects.
 public struct ObjectAddresses: Sendable {
   /// With or without a slash at its end.
   let base: String
@@ -99,10 +99,10 @@ public struct ObjectAddresses: Sendable {
   /// - Parameter base: what stands before an object's name, with or without a slash at its end.
   public init(base: String) { self.base = base }
 
-  /// Why viewers can't be given addresses that begin with `base`, as the end of a sentence; nil when they can.
+  /// Returns why viewers can't be given addresses that begin with `base`, as the end of a sentence; nil if they can.
   ///
-  /// Only the web's own schemes: a viewer's program may run what stands behind another (`javascript:`, `data:`), and a
-  /// folder's own addresses (`file:`) are what there is without a base.
+  /// Only http and https are accepted: a viewer's program may run what follows another scheme (`javascript:`, `data:`),
+  /// and a folder's own addresses (`file:`) are used only if there is no base.
   package static func problem(ofBase base: String) -> String? {
     let scheme = ["https://", "http://"].first { base.lowercased().hasPrefix($0) }
     guard let scheme else {
@@ -122,7 +122,7 @@ public struct ObjectAddresses: Sendable {
     return isPlain ? nil : "must hold no blanks, quotes or control characters; write them percent-encoded"
   }
 
-  /// The base and the name. A key needs no percent-encoding: it holds unreserved characters only.
+  /// Returns the base and the name. A key needs no percent-encoding, as it holds unreserved characters only.
   public func url(of key: ObjectKey) -> String {
     base.hasSuffix("/") ? base + key.rawValue : base + "/" + key.rawValue
   }

@@ -1,51 +1,51 @@
 import ReelCore
 
-/// An uploader over another one, which does whatever this one does not do itself.
+/// An uploader that wraps another one, and forwards to it whatever it does not do itself.
 package protocol UploaderDecorator: Uploader {
   var base: any Uploader { get }
 }
 
 extension UploaderDecorator {
-  /// As the base's.
+  /// The base uploader's traits.
   public var traits: UploadTraits { base.traits }
-  /// As the base's.
+  /// The base uploader's destination.
   public var destination: Destination { base.destination }
-  /// As the base's.
+  /// The base uploader's staging area.
   public var staging: (any StagingArea)? { base.staging }
-  /// As the base's.
+  /// The base uploader's batches.
   public var batches: (any BatchStore)? { base.batches }
 
-  /// As the base's.
+  /// Prepares the base uploader.
   public func prepare() async throws(UploadError) { try await base.prepare() }
 
-  /// As the base's.
+  /// Asks the base uploader.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
 
-  /// As the base's.
+  /// Removes through the base uploader.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await base.remove(key)
   }
 
-  /// As the base's.
+  /// Reads back through the base uploader.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await base.readBack(key)
   }
 }
 
-/// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
-/// store proves one. What differs is removed again, unless a catalog names it: then the run that does gives the name up
-/// first (``UploadError/standing``).
+/// Compares every upload of another uploader with what was to be stored: key, size, and the digest if the store proves
+/// one. What differs is removed again, unless a catalog names it: then the run that named it first gives up the name
+/// (``UploadError/standing``).
 public struct VerifyingUploader: UploaderDecorator {
   package let base: any Uploader
 
-  /// - Parameter base: the uploader whose word is checked.
+  /// - Parameter base: the uploader whose results are checked.
   public init(base: any Uploader) {
     self.base = base
   }
 
-  /// As the base's, and checked.
-  /// - Throws: `verificationFailed` when the store says that it holds something else; else as the base.
+  /// Uploads through the base uploader, and checks the result.
+  /// - Throws: `verificationFailed` if the store says that it holds something else; otherwise the base's error.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -61,7 +61,8 @@ public struct VerifyingUploader: UploaderDecorator {
 }
 
 extension UploadSource {
-  /// What an upload fails with that has created an object under `key` which must not count.
+  /// Removes an object that an upload has created under `key` but that must not count, unless a catalog names it.
+  /// Returns the error with which the upload fails.
   package func disowning(
     _ key: ObjectKey, _ error: UploadError,
     _ remove: @escaping @Sendable () async throws(UploadError) -> ObjectRemoval
@@ -78,12 +79,12 @@ extension UploadSource {
   }
 }
 
-/// In what a stored object differs from its source.
+/// How a stored object differs from its source.
 struct ObjectMismatch: Hashable, Sendable {
-  /// Such as "3 bytes instead of 5".
+  /// The difference, such as "3 bytes instead of 5".
   let words: String
 
-  /// Nil when the two agree as far as the store tells.
+  /// Returns nil if the two agree as far as the store says.
   init?(_ object: StoredObject, key: ObjectKey, source: UploadSource) {
     if object.key != key {
       words = "the name \(object.key) instead of \(key)"
@@ -97,20 +98,21 @@ struct ObjectMismatch: Hashable, Sendable {
   }
 }
 
-/// Lets so many uploads through at once; the others wait their turn. Everything else passes.
+/// Limits how many uploads run at once; the others wait their turn. Other calls are not limited.
 ///
 /// More files may be worked on (hashed, probed) than are uploaded.
 public struct ConcurrentUploader: UploaderDecorator {
   package let base: any Uploader
   private let places: AsyncSemaphore
 
-  /// - Parameter uploads: at once, at least 1.
+  /// - Parameter uploads: how many may run at once, at least 1.
   public init(base: any Uploader, uploads: Int) {
     self.base = base
     places = AsyncSemaphore(count: max(1, uploads))
   }
 
-  /// As the base's, when there is a place. One that is cancelled while it waits is told so by the base.
+  /// Uploads through the base uploader once there is a place. If the task is cancelled while it waits, the base reports
+  /// that.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {

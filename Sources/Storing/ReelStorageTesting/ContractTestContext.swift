@@ -2,26 +2,26 @@ import Dispatch
 import ReelCore
 import Synchronization
 
-/// A store for tests, and how to get at it.
+/// A store to be tested, and how to create uploaders for it.
 public struct StoreUnderTest: Sendable {
-  /// What the sources of a check are made of.
+  /// What the sources of a check consist of.
   public enum SourceKind: Hashable, Sendable {
-    /// Bytes in memory: no descriptor, and changes do not show, so they must be hashed on their way.
+    /// Bytes in memory. They have no descriptor and do not show changes, so they must be hashed as they are read.
     case bytes
-    /// Files without a name in this folder: a descriptor that the kernel can copy from.
+    /// Unnamed files in this folder. They have a descriptor from which the kernel can copy.
     case files(folder: String)
   }
 
   let sources: SourceKind
   let largeSize: Int
   let makeUploader: @Sendable () async throws -> any Uploader
-  /// How long an upload is held up for another call to answer.
+  /// How long an upload is held up so that another call can answer.
   package var patience = DispatchTimeInterval.seconds(10)
 
   /// - Parameters:
-  ///   - sources: an uploader that treats descriptors specially is checked with both kinds.
-  ///   - largeSize: bytes of the largest objects; it should take several of the uploader's chunks or parts.
-  ///   - makeUploader: gives another uploader of the same store each time, not prepared yet.
+  ///   - sources: the kind of sources. An uploader that treats descriptors specially should be checked with both kinds.
+  ///   - largeSize: the size in bytes of the largest objects; it should take several of the uploader's chunks or parts.
+  ///   - makeUploader: creates another uploader of the same store on each call, not prepared yet.
   public init(
     sources: SourceKind = .bytes, largeSize: Int = 17 << 20 + 3,
     makeUploader: @escaping @Sendable () async throws -> any Uploader
@@ -32,13 +32,13 @@ public struct StoreUnderTest: Sendable {
   }
 }
 
-/// What a check works with: a prepared uploader, names nobody uses, and a broom.
+/// What a check works with: a prepared uploader, unused names, and the cleaning up.
 struct ContractTestContext: Sendable {
   let store: StoreUnderTest
   let uploader: any Uploader
   private let keys = UsedKeys()
 
-  /// Runs `body` over a prepared uploader, and removes what it stored, however it ends.
+  /// Runs `body` with a prepared uploader, and then removes what it stored, however it ended.
   static func run(
     _ store: StoreUnderTest, _ body: @Sendable (ContractTestContext) async throws -> Void
   ) async throws {
@@ -82,13 +82,13 @@ struct ContractTestContext: Sendable {
     try TestContent(size: store.largeSize, seed: seed)
   }
 
-  /// Stores `content` and gives what the uploader says about it.
+  /// Stores `content`, and returns what the uploader reports.
   @discardableResult
   func upload(_ content: TestContent, to key: ObjectKey) async throws -> StoredObject {
     try await uploader.upload(try source(content), to: key) { _ in }
   }
 
-  /// Removes the object; false when the store says that it removes nothing, and keeps to that.
+  /// Removes the object. Returns false if the store declares that it removes nothing, and does not.
   func remove(_ key: ObjectKey, by another: (any Uploader)? = nil) async throws -> Bool {
     let uploader = another ?? uploader
     do {
@@ -108,7 +108,7 @@ struct ContractTestContext: Sendable {
     if !condition { throw Difference(detail: detail()) }
   }
 
-  /// The error that `body` throws, which must be one of `codes`, with a sentence.
+  /// Expects `body` to throw one of `codes` with a message, and returns that error.
   @discardableResult
   func expectError(
     _ codes: Set<UploadError.Code>, _ what: String, _ body: () async throws -> StoredObject
@@ -126,13 +126,13 @@ struct ContractTestContext: Sendable {
     }
   }
 
-  /// Nothing is to be seen under `key`.
+  /// Expects nothing to be visible under `key`.
   func expectNothing(under key: ObjectKey, after what: String) async throws {
     try expect(try await uploader.find(key) == nil, "after \(what), find gives an object")
     try expect(try await uploader.readBack(key) == nil, "after \(what), readBack gives an object")
   }
 
-  /// Exactly `content` is to be read under `key`.
+  /// Expects exactly `content` under `key`.
   func expectWhole(_ content: TestContent, under key: ObjectKey) async throws {
     let found = try await uploader.find(key)
     try expect(found != nil, "an object that was stored is not found")
@@ -153,7 +153,7 @@ private final class UsedKeys: Sendable {
   func add(_ key: ObjectKey) { keys.withLock { $0.append(key) } }
 }
 
-/// Holds an upload up when it is halfway, until the check has looked around.
+/// Holds up an upload halfway until the check has looked at the store.
 final class Pause: Sendable {
   private let patience: DispatchTimeInterval
   private let reached = AsyncStream<Void>.makeStream()
@@ -161,18 +161,19 @@ final class Pause: Sendable {
   private let isHeld = Atomic<Bool>(false)
   private let isGivenUp = Atomic<Bool>(false)
 
-  /// - Parameter patience: for looking around; who waits for the upload itself would wait for ever.
+  /// - Parameter patience: how long the look may take. A look that waited for the upload itself would otherwise never
+  ///   end.
   init(patience: DispatchTimeInterval) {
     self.patience = patience
   }
 
-  /// Whether the upload ever came to its middle.
+  /// Whether the upload reached its middle.
   var wasReached: Bool { isHeld.load(ordering: .relaxed) }
 
-  /// Whether looking around took too long, so that the upload went on meanwhile.
+  /// Whether the look took too long, so that the upload continued meanwhile.
   var wasGivenUp: Bool { isGivenUp.load(ordering: .relaxed) }
 
-  /// Each of these holds the uploader's thread, but only the first that is reached.
+  /// What holds up the uploader's thread. Of several, only the first that is reached does so.
   var midway: Midway { Midway { [self] in hold() } }
 
   private func hold() {
@@ -183,7 +184,7 @@ final class Pause: Sendable {
     }
   }
 
-  /// What `look` finds when the upload is halfway, or over. The upload goes on after it.
+  /// Returns what `look` finds when the upload is halfway, or has ended. The upload continues afterwards.
   func whileHeld<Value: Sendable, Failure: Error>(
     _ look: @Sendable () async throws(Failure) -> Value
   ) async -> Result<Value, Failure> {
@@ -196,12 +197,12 @@ final class Pause: Sendable {
     }
   }
 
-  /// The upload is halfway, or over.
+  /// Signals that the upload is halfway, or has ended.
   func pass() { reached.continuation.finish() }
 }
 
-/// Runs a task on a thread of its own, so that an uploader that is held up halfway holds up nobody else: an
-/// uploader that reads on the cooperative pool would take one of its few threads with it.
+/// Runs a task on a thread of its own, so that an uploader that is held up halfway holds up nothing else: one that
+/// reads on the cooperative pool would take away one of its few threads.
 final class OwnThread: TaskExecutor {
   private let queue = DispatchQueue(label: "reel.promise")
 

@@ -2,14 +2,14 @@ import FoundationEssentials
 import ReelCore
 import Synchronization
 
-/// One thing that every recorder of posts promises, and a check that finds out whether it is kept.
+/// A promise that every recorder of posts makes, and a check of whether it is kept.
 ///
 /// ```swift
 /// for promise in PostRecorderContractTest.all {
 ///   try await promise.check { MyRecorder(…) }
 /// }
 /// ```
-/// The checks record posts under ids of their own and withdraw them again; the numbers that they took stay taken.
+/// The checks record posts under ids of their own and withdraw them again; the numbers that those took are not reused.
 public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
   /// A stable name for reports, such as `record.once`.
   public let name: String
@@ -17,10 +17,10 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
   public let sentence: String
   private let body: @Sendable (RecorderTestContext) async throws -> Void
 
-  /// The name.
+  /// The promise's name.
   public var description: String { name }
 
-  /// Every promise, the simplest first.
+  /// All promises, the simplest first.
   public static let all: [PostRecorderContractTest] = [
     PostRecorderContractTest("record.once", "recording a post again gives the place that it has") { context in
       let post = try context.newPost()
@@ -164,8 +164,8 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
     (self.name, self.sentence, self.body) = (name, sentence, body)
   }
 
-  /// Finds out whether the recorders that `make` gives, all of one store, keep this promise.
-  /// - Throws: ``ContractViolation``, saying what was expected and what was seen.
+  /// Checks whether the recorders that `make` creates, all of one store, keep this promise.
+  /// - Throws: ``ContractViolation``, with what was expected and what was seen.
   public func check(
     _ make: @escaping @Sendable () async throws -> any PostRecorder
   ) async throws(ContractViolation) {
@@ -180,7 +180,7 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
   }
 }
 
-/// A recorder that is being checked, and what was recorded on the way.
+/// A recorder that is being checked, and the posts that were recorded.
 final class RecorderTestContext: Sendable {
   let recorder: any PostRecorder
   private let make: @Sendable () async throws -> any PostRecorder
@@ -190,7 +190,7 @@ final class RecorderTestContext: Sendable {
     (self.recorder, self.make) = (recorder, make)
   }
 
-  /// Another one of the same store.
+  /// Creates another recorder of the same store.
   func another() async throws -> any PostRecorder { try await make() }
 
   func record(_ post: Post, by recorder: any PostRecorder) async throws(UploadError) -> RecordedPost {
@@ -198,10 +198,10 @@ final class RecorderTestContext: Sendable {
     return try await recorder.record(post)
   }
 
-  /// It is withdrawn at the end.
+  /// Has `post` withdrawn at the end.
   func expectRecorded(_ post: Post) { recorded.withLock { _ = $0.insert(post.id) } }
 
-  /// A post of a video that nobody has.
+  /// Makes a post of a video that no other post has.
   func newPost(id: PostID? = nil) throws -> Post {
     let randomness = SystemRandomness()
     let key = ObjectKey(random: randomness, container: .mp4)
@@ -221,7 +221,7 @@ final class RecorderTestContext: Sendable {
       pageNumber: 1, createdAt: Date())
   }
 
-  /// A poster that nobody else has.
+  /// Makes a poster that no other post has.
   func newPoster() -> PostPoster? {
     let key = ObjectKey(posterNamedBy: SystemRandomness())
     let poster = Poster(
@@ -230,7 +230,7 @@ final class RecorderTestContext: Sendable {
       poster, stored: StoredObject(key: key, url: "https://host.example/\(key)", size: 1, digest: nil))
   }
 
-  /// Why `post` is not recorded; nil when it is.
+  /// The error code with which `post` is rejected; nil if it is recorded.
   func refusal(of post: Post) async -> UploadError.Code? {
     do throws(UploadError) {
       _ = try await recorder.record(post)
@@ -240,7 +240,7 @@ final class RecorderTestContext: Sendable {
     }
   }
 
-  /// Why what is recorded does not become `post`; nil when it does.
+  /// The error code with which an update to `post` is rejected; nil if it succeeds.
   func refusal(ofUpdating post: Post) async -> UploadError.Code? {
     do throws(UploadError) {
       _ = try await recorder.update(post, from: nil)

@@ -3,7 +3,7 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// Bytes that look random, are the same on every run, and never the same for two seeds.
+/// Pseudorandom bytes, the same on every run and different for each seed.
 struct TestContent: Sendable {
   let bytes: [UInt8]
   let digest: ContentDigest
@@ -26,19 +26,19 @@ struct TestContent: Sendable {
     TestContent(bytes: bytes, digest: digest, sums: sums)
   }
 
-  /// The same digest and sums, but other bytes: what a file is after it changed.
+  /// Different bytes with the same digest and sums: a file after it has changed.
   func changed() -> TestContent {
     var other = bytes
     if let last = other.indices.last { other[last] ^= 0xFF }
     return with(other)
   }
 
-  /// The same digest, but cut off in the middle.
+  /// The same digest, but only the first half of the bytes.
   func shrunk() -> TestContent {
     with(Array(bytes.prefix(bytes.count / 2)))
   }
 
-  /// The same digest and the same bytes, with more behind them.
+  /// The same digest and bytes, followed by more.
   func grown() -> TestContent {
     with(bytes + [1, 2, 3])
   }
@@ -58,7 +58,7 @@ struct TestContent: Sendable {
     while bytes.count < size {
       let start = bytes.count
       bytes.append(contentsOf: block)
-      // Stamped with its place, so that blocks in the wrong order show.
+      // Each block is stamped with its offset, so that blocks in the wrong order are noticed.
       withUnsafeBytes(of: UInt64(start).bigEndian) { stamp in
         for (index, byte) in stamp.enumerated() { bytes[start + index + 1] = byte }
       }
@@ -81,17 +81,17 @@ private struct SplitMix64: RandomNumberGenerator {
   }
 }
 
-/// A source that behaves, or misbehaves in one way.
+/// A source that behaves well, or misbehaves in one way.
 struct TestByteSource: SummedBytes {
   let bytes: [UInt8]
-  /// The same bytes as a file, for uploaders that hand a private copy on.
+  /// The same bytes as a file, for uploaders that hand on a private copy.
   let file: NamelessFile?
   let isPrivate: Bool
-  /// Of what it claims to be, as that of a private copy is.
+  /// The digest and sums that it claims to have, as those of a private copy.
   let summedDigest: SummedDigest?
-  /// What ``checkUnchanged()`` is to say.
+  /// Whether ``checkUnchanged()`` reports a change.
   let hasChanged: Bool
-  /// From here on reading fails.
+  /// The offset from which on reading fails.
   let failsAt: Int64?
   let midway: Midway?
 
@@ -101,7 +101,7 @@ struct TestByteSource: SummedBytes {
     if offset * 2 >= Int64(bytes.count) { midway?.reach() }
     if let failsAt, offset >= failsAt { throw SourceError(.unreadable, "the disk gave an error (a test)") }
     guard offset < Int64(bytes.count) else { return 0 }
-    // One that somebody watches comes in small pieces, so that no reader misses its middle.
+    // A source that is watched yields small pieces, so that no reader skips its middle.
     let most = failsAt.map { Int($0 - offset) } ?? (midway == nil ? buffer.count : 1 << 16)
     let part = bytes[Int(offset)...].prefix(min(buffer.count, most))
     buffer.copyBytes(from: part)
@@ -113,12 +113,12 @@ struct TestByteSource: SummedBytes {
   }
 }
 
-/// What a source does to its reader.
+/// How a source behaves toward its reader.
 enum Behaviour: Sendable {
   case honest
-  /// Other bytes than the digest's; whoever asks is told.
+  /// Bytes that are not the digest's, as `checkUnchanged()` reports.
   case changedVisibly
-  /// Other bytes than the digest's, and nothing shows it but hashing.
+  /// Bytes that are not the digest's, which only hashing shows.
   case changedSilently
   case shrunk
   case grown
@@ -154,7 +154,7 @@ extension ContractTestContext {
   }
 }
 
-/// A file without a name: it is gone when nobody holds it any more.
+/// An unnamed file, which is deleted when its descriptor is closed.
 final class NamelessFile: Sendable {
   let descriptor: Int32
 
@@ -179,11 +179,11 @@ final class NamelessFile: Sendable {
   }
 }
 
-/// Does something once, when an upload is halfway: seen by what it reads, or by what it reports.
+/// Runs an action once when an upload is halfway, judging by what it reads or reports.
 final class Midway: Sendable {
   private let action: Mutex<(@Sendable () -> Void)?>
 
-  /// - Parameter action: called on the uploader's own thread, which it may hold up.
+  /// - Parameter action: called on the uploader's own thread, which it may block.
   init(_ action: @escaping @Sendable () -> Void) {
     self.action = Mutex(action)
   }

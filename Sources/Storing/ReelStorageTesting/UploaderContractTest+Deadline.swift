@@ -1,6 +1,6 @@
 extension UploaderContractTest {
-  /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
-  /// cancelling it is left behind.
+  /// Returns what is broken, or nil. A check that does not end within the deadline is broken too; if cancelling does
+  /// not end it within another 10 s, it is abandoned.
   package func problem(of store: StoreUnderTest, within deadline: Duration) async -> String? {
     let (outcomes, outcome) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
     let checking = Task {
@@ -11,9 +11,9 @@ extension UploaderContractTest {
         outcome.yield(error.detail)
       }
     }
-    // The first counts. It is waited for in a task that is not cancelled with this one.
+    // The first outcome counts. It is awaited in a task that is not cancelled with this one.
     let first = Task { await outcomes.first { _ in true } ?? nil }
-    let seconds = deadline / .seconds(1)
+    let seconds = deadline.components.seconds
     let limit = Task {
       guard (try? await Task.sleep(for: deadline)) != nil else { return }
       checking.cancel()

@@ -1,7 +1,7 @@
 import ReelCore
 
 extension UploaderContractTest {
-  /// An object that exists is never overwritten, and nothing but whole objects is ever seen.
+  /// An existing object is never overwritten, and nothing but whole objects is ever visible.
   static let keeping: [UploaderContractTest] = [
     UploaderContractTest(
       "upload.neverOverwrites",
@@ -81,7 +81,7 @@ extension UploaderContractTest {
     let content = try context.large()
     let pause = Pause(patience: context.store.patience)
     let source = try context.source(content, midway: pause.midway)
-    // An uploader of its own: one that is held up may have no time for questions.
+    // Another uploader, because one that is held up may not be able to answer.
     let observer = try await context.anotherUploader()
     async let upload = ended(context, source, key, pause)
     let seen = await pause.whileHeld { () async throws(UploadError) in try await observer.find(key) }
@@ -145,7 +145,7 @@ extension UploaderContractTest {
           try await context.uploader.upload(source, to: key) { _ in }
         }
         try await context.expectNothing(under: key, after: words)
-        // The name is not used up: the same file, whole again, can be stored.
+        // The name is still free: the same file, whole again, can be stored.
         try await context.upload(content, to: key)
         try await context.expectWhole(content, under: key)
       }

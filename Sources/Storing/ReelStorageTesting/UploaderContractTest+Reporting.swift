@@ -2,7 +2,7 @@ import ReelCore
 import Synchronization
 
 extension UploaderContractTest {
-  /// Progress is honest.
+  /// Progress reports are truthful.
   static let reporting: [UploaderContractTest] = [
     UploaderContractTest(
       "progress.honest", "progress grows within an attempt, never beyond the total, and ends there"
@@ -51,7 +51,7 @@ extension UploaderContractTest {
   }
 }
 
-/// What an upload reports, from whatever thread, in the order of the calls.
+/// Collects what an upload reports, on any thread, in the order of the calls.
 private final class Reports: Sendable {
   private let reports = Mutex<[TransferProgress]>([])
 
@@ -96,7 +96,7 @@ extension UploaderContractTest {
   ]
 }
 
-/// An upload in a task of its own, which anybody can cancel, before it begins too.
+/// An upload in a task of its own, which can be cancelled at any time, even before it begins.
 private final class CancellableUpload: Sendable {
   private struct State {
     var task: Task<StoredObject, any Error>?

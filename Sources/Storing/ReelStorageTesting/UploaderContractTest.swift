@@ -1,15 +1,14 @@
 import ReelCore
 
-/// One thing that every uploader promises, and a check that finds out whether it is kept.
+/// A promise that every uploader makes, and a check of whether it is kept.
 ///
-/// Run each of ``all`` over a store for tests:
+/// Run each of ``all`` on a store for tests:
 /// ```swift
 /// for promise in UploaderContractTest.all {
 ///   try await promise.check(StoreUnderTest { MyUploader(…) })
 /// }
 /// ```
-/// The checks make objects under random names and remove them again; other objects in the store are left
-/// alone.
+/// The checks create objects under random names and remove them again; other objects in the store are left alone.
 public struct UploaderContractTest: Sendable {
   /// A stable name for reports, such as `upload.neverOverwrites`.
   public let name: String
@@ -25,14 +24,14 @@ public struct UploaderContractTest: Sendable {
     self.body = body
   }
 
-  /// Every promise, the simplest first: what breaks an early one breaks later ones too.
+  /// All promises, the simplest first: what breaks an early one breaks later ones too.
   public static let all: [UploaderContractTest] =
     storing + finding + keeping + reporting + refusing + cancelling
 
-  /// Finds out whether `store` keeps this promise; returns when it does.
+  /// Checks whether `store` keeps this promise; returns if it does.
   ///
-  /// A check that never ends is a broken promise as well; put a time limit around it where that may happen.
-  /// - Throws: ``ContractViolation``, saying what was expected and what was seen.
+  /// A check that never ends is a broken promise as well; put a time limit around it if that may happen.
+  /// - Throws: ``ContractViolation``, with what was expected and what was seen.
   public func check(_ store: StoreUnderTest) async throws(ContractViolation) {
     try await rethrowing(as: { ContractViolation(name, sentence, $0) }) {
       try await ContractTestContext.run(store, body)
@@ -41,7 +40,7 @@ public struct UploaderContractTest: Sendable {
 }
 
 extension UploaderContractTest: CustomStringConvertible {
-  /// The name.
+  /// The promise's name.
   public var description: String { name }
 }
 
@@ -59,7 +58,7 @@ public struct ContractViolation: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension ContractViolation {
-  /// Of a promise whose check ended with `error`.
+  /// Describes a promise whose check ended with `error`.
   init(_ promise: String, _ sentence: String, _ error: any Error) {
     let detail =
       switch error {
@@ -71,7 +70,7 @@ extension ContractViolation {
   }
 }
 
-/// What a check expected and did not see.
+/// How what a check saw differs from what it expected.
 struct Difference: Error {
   let detail: String
 }
@@ -134,7 +133,7 @@ extension UploaderContractTest {
 }
 
 extension UploaderContractTest {
-  /// What is there is found, what is not is not, and only what is named is removed.
+  /// What exists is found, what does not exist is not, and only the named object is removed.
   static let finding: [UploaderContractTest] = [
     UploaderContractTest("destination.settled", "two uploaders of one store give it the same name") {
       context in
@@ -165,7 +164,7 @@ extension UploaderContractTest {
       do throws(UploadError) {
         try await context.uploader.remove(key)
       } catch {
-        // A store that removes nothing need not look first.
+        // A store that removes nothing need not look whether the object exists.
         guard error.code == .rejected, !context.uploader.traits.removes else { throw error }
       }
     },

@@ -44,7 +44,9 @@ package actor RemoteSources {
   private func connection(to address: WebAddress) throws(UploadError) -> CurlTransport {
     if let web { return web }
     let rules = try stores.settings.httpRules()
-    let transport = try connecting(to: address.shown) { () throws(HTTPFailure) in try CurlTransport(rules) }
+    let transport = try connecting(to: address.shown) { () throws(HTTPFailure) in
+      try CurlTransport(rules, admits: stores.admits)
+    }
     web = transport
     return transport
   }

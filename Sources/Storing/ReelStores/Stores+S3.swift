@@ -37,7 +37,7 @@ extension Stores {
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(
         store: store, sendsChecksums: sendsChecksums,
-        transport: try CurlTransport(rules, limiter: settings.limiter),
+        transport: try CurlTransport(rules, limiter: settings.limiter, admits: admits),
         credentials: try credentials(local, environment))
     }
   }

@@ -17,6 +17,8 @@ package struct Stores: Sendable {
   package var checkpoints: any UploadCheckpoints
   /// The destination that the secrets at hand are for, as the user named it; nil if the user named none.
   package var secretsAreFor: String?
+  /// Which servers of sources may be connected to; nil for all.
+  package var admits: ConnectionRule?
   private let environment: Environment
   let onNotice: @Sendable (String) -> Void
 

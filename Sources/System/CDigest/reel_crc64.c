@@ -3,10 +3,10 @@
 
 #include "CDigest.h"
 
-// Of the polynomial, the lowest power in the highest bit.
+// The polynomial, with its lowest power in the highest bit.
 static const uint64_t polynomial = 0x9A6C9329AC4BC9B5;
 
-// What a byte does that has 0 to 7 bytes behind it.
+// The contribution of a byte that has 0 to 7 bytes after it.
 static uint64_t table[8][256];
 static pthread_once_t is_made = PTHREAD_ONCE_INIT;
 
@@ -27,7 +27,7 @@ static uint64_t load(const uint8_t *bytes) {
   return word;
 }
 
-// Without the complements.
+// Adds bytes without complementing the CRC before and after.
 static uint64_t add(uint64_t crc, const uint8_t *bytes, size_t count) {
   pthread_once(&is_made, make_table);
   for (; count >= 8; bytes += 8, count -= 8) {
@@ -44,9 +44,10 @@ uint64_t reel_crc64_by_table(uint64_t crc, const void *bytes, size_t count) { re
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// 16 bytes, of which the first bit stands for x^127. Times x^(8 * distance), added to what is that far behind: the two
-// halves times x^(8 * distance + 63) and x^(8 * distance - 1), as a product of two reflected numbers comes out times x
-// (Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009).
+// Moves 16 bytes, whose first bit stands for x^127, ahead by `distance` bytes: multiplies them by x^(8 * distance) and
+// adds the product to the bytes there. The two halves are multiplied by x^(8 * distance + 63) and x^(8 * distance - 1),
+// because the product of two reflected numbers comes out multiplied by x (Gopal and others, "Fast CRC Computation for
+// Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009).
 __attribute__((target("pclmul,sse2"))) static inline __m128i fold(__m128i value, __m128i powers, __m128i behind) {
   return _mm_xor_si128(
     behind,
@@ -57,11 +58,11 @@ __attribute__((target("pclmul,sse2"))) static inline __m128i at(const uint8_t *b
   return _mm_loadu_si128((const __m128i *)bytes);
 }
 
-// x^575 and x^511: 64 bytes on. x^191 and x^127: 16 bytes on. (Tests compute them.)
+// x^575 and x^511, for a distance of 64 bytes; x^191 and x^127, for 16 bytes. (Tests compute them.)
 static const uint64_t four_on[2] = {0x0C32CDB31E18A84A, 0x62242240ACE5045A};
 static const uint64_t one_on[2] = {0xEADC41FD2BA3D420, 0x21E9761E252621AC};
 
-// Without the complements; of 64 bytes or more.
+// Does the same for 64 bytes or more.
 __attribute__((target("pclmul,sse2"))) static uint64_t add_fast(uint64_t crc, const uint8_t *bytes, size_t count) {
   __m128i value[4];
   for (int lane = 0; lane < 4; lane++) value[lane] = at(bytes + 16 * lane);

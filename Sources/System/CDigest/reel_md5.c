@@ -2,7 +2,8 @@
 
 #include "CDigest.h"
 
-// One word of each of four digests: MD5 waits for itself at every step, and four of them wait no longer than one.
+// One word of each of four digests. In MD5 each step waits for the one before, and four digests side by side take no
+// longer than one.
 typedef uint32_t four __attribute__((vector_size(16)));
 
 static const uint32_t sines[64] = {
@@ -73,7 +74,7 @@ static inline __attribute__((always_inline)) void take(
 }
 
 #if defined(__x86_64__)
-// Which rotates in one step.
+// AVX-512VL rotates in one instruction.
 __attribute__((target("avx512vl"))) static void take_with_rotation(
   uint32_t *const *states, const uint8_t *const *bytes, size_t count
 ) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// FFmpeg's log callback belongs to the whole process and carries no pointer of ours; a line for each thread
-// keeps two readings on two threads apart.
+// FFmpeg's log callback is global to the process and carries no pointer of ours. Keeping one line per thread separates
+// readings on different threads.
 static _Thread_local char last_error[201];
 static _Thread_local bool met_stream_limit;
 static _Thread_local bool met_external_track;
@@ -94,17 +94,17 @@ const int reel_profile_dnxhr_hqx = PROFILE(DNXHR_HQX);
 #undef PROFILE
 
 static struct SwsContext *scaler(const AVFrame *frame, int rows, const ReelScaling *scaling) {
-  // Down: every pixel counts. Not SWS_FAST_BILINEAR, which makes machine code and runs it.
+  // When shrinking, every pixel counts. Not SWS_FAST_BILINEAR, which generates machine code and runs it.
   bool shrinks = frame->width >= scaling->width && rows >= scaling->height;
   int flags = shrinks ? SWS_AREA : SWS_BICUBIC;
-  // What only converts a picture of the same size leaves out the last columns of some widths in FFmpeg 7.1.
+  // FFmpeg 7.1 leaves out the last columns of some widths when it only converts a picture of the same size.
   if (frame->width == scaling->width && rows == scaling->height) flags |= SWS_ACCURATE_RND;
   struct SwsContext *context =
       sws_getContext(frame->width, rows, (enum AVPixelFormat)frame->format, scaling->width, scaling->height,
                      scaling->format, flags, NULL, NULL, NULL);
   if (context == NULL) return NULL;
-  // It refuses this where no colours are converted, and there is nothing to tell then.
-  // The same matrix twice: what is red, green and blue already goes there and back.
+  // This fails if no colours are converted, and then there is nothing to set. The same matrix is given twice, so that
+  // what is red, green and blue already is converted back and forth.
   const int *matrix = sws_getCoefficients(scaling->matrix);
   sws_setColorspaceDetails(context, matrix, scaling->full_range, matrix, 1, 0, 1 << 16, 1 << 16);
   return context;
@@ -126,7 +126,7 @@ bool reel_scale(const AVFrame *frame, const ReelScaling *scaling, uint8_t *targe
 }
 
 bool reel_is_interlaced(const AVFrame *frame) {
-// FFmpeg 6.1 moved it into the flags; 8 drops the field.
+// FFmpeg 6.1 moved this into the flags; 8 drops the field.
 #ifdef AV_FRAME_FLAG_INTERLACED
   return frame->flags & AV_FRAME_FLAG_INTERLACED;
 #else

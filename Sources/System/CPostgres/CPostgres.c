@@ -87,7 +87,7 @@ struct reel_postgres *reel_postgres_open(const char *name, char *why, size_t siz
 struct reel_postgres_option *reel_postgres_parse(const struct reel_postgres *library, const char *address) {
   char *error = NULL;
   struct reel_postgres_option *options = library->PQconninfoParse(address, &error);
-  // It repeats what it can't read, and that may be a password.
+  // The error repeats what it could not parse, which may be a password.
   if (error) library->PQfreemem(error);
   return options;
 }
@@ -103,14 +103,14 @@ struct pg_conn *reel_postgres_connect(
   struct pg_conn *connection = library->PQconnectStartParams(keywords, values, 0);
   if (!connection) return NULL;
   library->PQsetNoticeProcessor(connection, ignore, NULL);
-  // Why a server takes no connection is told by its sentence alone, in whatever language it speaks: with the code in it.
+  // Only the message says why a server refuses a connection, in the server's language. A verbose one contains the code.
   library->PQsetErrorVerbosity(connection, REEL_POSTGRES_VERBOSE);
   return connection;
 }
 
 int reel_postgres_connect_poll(const struct reel_postgres *library, struct pg_conn *connection) {
   int status = library->PQconnectPoll(connection);
-  // Not before: connecting blocks in no other way, and begins anew with each address of a host.
+  // Not earlier: connecting does not block in either mode, and it starts again with each address of a host.
   if (status == REEL_POSTGRES_OK) {
     library->PQsetErrorVerbosity(connection, REEL_POSTGRES_DEFAULT);
     if (library->PQsetnonblocking(connection, 1) != 0) return REEL_POSTGRES_FAILED;
@@ -155,7 +155,7 @@ int reel_postgres_send(const struct reel_postgres *library, struct pg_conn *conn
   return library->PQsendQuery(connection, statements);
 }
 
-// All of them binary; NULL when there is no memory.
+// The formats of `count` values, all binary; NULL if there is no memory.
 static int *formats_of(int count) {
   int *formats = malloc(((size_t)count + 1) * sizeof *formats);
   for (int i = 0; formats && i < count; i++) formats[i] = 1;
@@ -260,7 +260,7 @@ int reel_postgres_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 void reel_postgres_ring(int event) { eventfd_write(event, 1); }
 
-// Where the header is, the declarations above are those of the header.
+// Where libpq's header is available, the declarations are checked against it.
 #if defined(__has_include)
 #if __has_include(<postgresql/libpq-fe.h>)
 #include <postgresql/libpq-fe.h>
@@ -302,7 +302,7 @@ _Static_assert(
         REEL_POSTGRES_CONSTRAINT == PG_DIAG_CONSTRAINT_NAME,
     "PG_DIAG");
 
-// An enumeration stands for an int there, and a structure of the header for ours.
+// Only functions of identical types: others have an enumeration for our int, or the header's own structure for ours.
 #define SAME(theirs, ours) _Static_assert(__builtin_types_compatible_p(__typeof__(theirs), __typeof__(ours)), #theirs)
 #define OURS (*(struct reel_postgres *)NULL)
 SAME(PQconnectStartParams, *OURS.PQconnectStartParams);

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// Where the program's own standard descriptors end, also when it was started without them.
+// The first number above the standard descriptors, even if the program was started without them.
 enum { lowest_descriptor = 3 };
 
 // Linux 6.3; the headers of a distribution are often older than its kernel.
@@ -73,7 +73,8 @@ int reel_channel_send_at_once(int channel, const void *bytes, size_t count, int 
   return send_frame(channel, bytes, count, descriptor, MSG_DONTWAIT);
 }
 
-// The one descriptor in `message`, -1 when there is none, or -EPROTO after closing all of several.
+// Returns the only descriptor in `message`, -1 if there is none, or -EPROTO after closing all of them if there are
+// several.
 static int received_descriptor(struct msghdr *message) {
   int found = -1, count = 0;
   for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
@@ -115,7 +116,7 @@ ssize_t reel_channel_receive(int channel, void *bytes, size_t capacity, int *des
 }
 
 ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity) {
-  // Without room for control data the kernel drops whatever descriptors came along.
+  // Without room for control data, the kernel drops any descriptors that were sent along.
   struct iovec part = {.iov_base = bytes, .iov_len = capacity};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   ssize_t received;
@@ -128,7 +129,7 @@ ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity) {
 
 static int memory_file(const char *name, unsigned flags) {
   int file = memfd_create(name, MFD_CLOEXEC | memfd_noexec_seal | flags);
-  // A kernel before 6.3.
+  // Kernels before 6.3 do not know the flag.
   if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | flags);
   return file < 0 ? -errno : file;
 }
@@ -140,7 +141,7 @@ int reel_seal_memory_file(int file) {
 }
 
 int reel_channel_secret(void *bytes, size_t count) {
-  // Up to 256 bytes come whole.
+  // Up to 256 bytes are never returned in part.
   if (getrandom(bytes, count, 0) != (ssize_t)count) return -EIO;
   int file = memory_file("reel-receipt", 0);
   if (file < 0) return file;

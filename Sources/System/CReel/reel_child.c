@@ -68,7 +68,7 @@ int reel_child_adopt(int pid, reel_child *child) {
   child->descriptor = (int)syscall(SYS_pidfd_open, pid, 0);
   if (child->descriptor >= 0) return 0;
   int error = errno;
-  // Its number is its own for as long as it can be collected.
+  // The process keeps its number until it is collected.
   siginfo_t facts;
   if (waitid(P_PID, (id_t)pid, &facts, WEXITED | WNOHANG | WNOWAIT) == 0) kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
@@ -76,7 +76,7 @@ int reel_child_adopt(int pid, reel_child *child) {
 }
 
 int reel_child_fork_sibling(void) {
-  // The old call, not clone3: a system call filter can look at its flags.
+  // This is the old call, not clone3, because a system call filter can examine its flags.
   long pid = syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, NULL);
   return pid < 0 ? -errno : (int)pid;
 }
@@ -131,8 +131,8 @@ static int has_ended(int descriptor, int milliseconds) {
 int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end) {
   int ended = has_ended(child->descriptor, milliseconds);
   if (ended <= 0) return ended;
-  // By the pidfd: where this process ignores SIGCHLD, the number may be another child's by now. The C library's waitid
-  // gives no usage.
+  // Wait by the pidfd: if this process ignores SIGCHLD, the number may belong to another child by now. The C library's
+  // waitid does not return the usage.
   siginfo_t facts = {0};
   struct rusage usage = {0};
   long result;
@@ -161,14 +161,14 @@ int64_t reel_child_processor_nanoseconds(const reel_child *child) {
 }
 
 int reel_child_allow_seconds(const reel_child *child, int seconds) {
-  // Where children are collected by the kernel, its number may be another's by now.
+  // If the kernel collects children itself, the number may belong to another process by now.
   if (has_ended(child->descriptor, 0) != 0) return -ESRCH;
   struct timespec used;
   int error = processor_time(child, &used);
   if (error) return error;
   struct rlimit limit;
   if (prlimit(child->pid, RLIMIT_CPU, NULL, &limit) < 0) return -errno;
-  // One second more, for the part of a second that the kernel rounds away.
+  // Add one second for the fraction that the kernel rounds away.
   limit.rlim_cur = (rlim_t)used.tv_sec + (rlim_t)seconds + 1;
   return prlimit(child->pid, RLIMIT_CPU, &limit, NULL) < 0 ? -errno : 0;
 }

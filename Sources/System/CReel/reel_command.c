@@ -20,8 +20,8 @@
 #endif
 enum { signal_process_group = 4 };
 
-// dup2 of a descriptor onto itself keeps its close-on-exec flag in posix_spawn of older C libraries, and the
-// targets 0...3 may be sources of each other: so the caller's numbers are all above 3.
+// With older C libraries, dup2 of a descriptor onto itself in posix_spawn keeps its close-on-exec flag, and the targets
+// 0...3 may be sources of each other. So the sources that are passed here are all above 3.
 static int add_descriptors(posix_spawn_file_actions_t *actions, int input, int output, int errors, int object) {
   int error = posix_spawn_file_actions_adddup2(actions, input, 0);
   if (!error) error = posix_spawn_file_actions_adddup2(actions, output, 1);
@@ -49,7 +49,7 @@ static int spawn_above_three(
   return error;
 }
 
-// Whether the kernel collects children by itself, and gives their numbers to others.
+// Whether the kernel collects children itself, so that their numbers may be reused.
 static int children_are_ignored(void) {
   struct sigaction current;
   if (sigaction(SIGCHLD, NULL, &current) < 0) return 0;
@@ -82,7 +82,7 @@ int reel_command_spawn(
   return -error;
 }
 
-// Whether the process is there to be collected, at work or ended: its number is no other's for as long.
+// Whether the process, running or ended, is still to be collected. Until then its number belongs to no other.
 static int is_held(const reel_command_child *child) {
   siginfo_t facts;
   return waitid(P_PIDFD, (id_t)child->descriptor, &facts, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -90,7 +90,7 @@ static int is_held(const reel_command_child *child) {
 
 void reel_command_signal(const reel_command_child *child, int signal) {
   if (syscall(SYS_pidfd_send_signal, child->descriptor, signal, NULL, signal_process_group) == 0) return;
-  // A kernel that can't send to the group of a pidfd. posix_spawn returns after the exec, so the group is there.
+  // This kernel can't send to the group of a pidfd. posix_spawn returns after the exec, so the group exists.
   if (errno == EINVAL && is_held(child)) kill(-child->pid, signal);
 }
 
@@ -121,7 +121,7 @@ int reel_command_channel(int both_ways, int ends[2]) {
 int reel_command_nameless_file(const char *folder) {
   int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return file < 0 ? -errno : file;
-  // A file system without O_TMPFILE.
+  // This file system has no O_TMPFILE.
   char *path = NULL;
   if (asprintf(&path, "%s/reel-spool-XXXXXX", folder) < 0) return -ENOMEM;
   file = mkostemp(path, O_CLOEXEC);

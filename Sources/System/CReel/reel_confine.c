@@ -14,9 +14,9 @@
 #include "reel_child.h"
 
 void reel_confine_prepare(void) {
-  // gmtime_r reads /etc/localtime at its first use, unless tzset has done it.
+  // gmtime_r reads /etc/localtime at its first use, unless tzset has done so.
   tzset();
-  // A crash ends the process with its own signal: no handler of a runtime's that would start a debugger.
+  // A crash ends the process with its own signal, with no handler of a runtime that would start a debugger.
   for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
   if (chdir("/") < 0) return;
 }
@@ -24,7 +24,8 @@ void reel_confine_prepare(void) {
 int reel_confine_privileges(void) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -errno;
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
-  // What a unit has given to the program that started this one (CAP_LEASE), or root has, is nothing that a reader needs.
+  // A reader needs no capabilities, neither root's nor those that a systemd unit gave to the program that started it
+  // (CAP_LEASE).
   struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
   return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
@@ -43,14 +44,14 @@ static int64_t mapped_bytes(void) {
 static int limit(int resource, rlim_t soft, rlim_t hard) {
   struct rlimit old, new;
   if (getrlimit(resource, &old) < 0) return -errno;
-  // A limit that is tighter already stays.
+  // A tighter limit is kept.
   new.rlim_max = hard < old.rlim_max ? hard : old.rlim_max;
   new.rlim_cur = soft < new.rlim_max ? soft : new.rlim_max;
   return setrlimit(resource, &new) < 0 ? -errno : 0;
 }
 
 int reel_confine_forked_limits(const reel_bounds *bounds) {
-  // The parent moves the soft limit on with each file.
+  // The parent raises the soft limit for each file.
   int error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, (rlim_t)reel_last_second(bounds->seconds));
   if (!error) error = limit(RLIMIT_FSIZE, (rlim_t)bounds->output, (rlim_t)bounds->output);
   rlim_t descriptors = (rlim_t)(reel_worker_channel + 1 + bounds->descriptors);

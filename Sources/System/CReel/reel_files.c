@@ -22,7 +22,7 @@ int reel_sync_file_system(int descriptor) {
 }
 
 int reel_reserve_room(int file, off_t size) {
-  // Not even for an instant is the disk filled for others by what can't be had anyway.
+  // Do not fill the disk for others, even for an instant, with an allocation that must fail anyway.
   struct statvfs facts;
   if (fstatvfs(file, &facts) == 0 && facts.f_frsize > 0 && (fsblkcnt_t)(size / (off_t)facts.f_frsize) > facts.f_bfree) {
     errno = ENOSPC;
@@ -32,7 +32,7 @@ int reel_reserve_room(int file, off_t size) {
   do result = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size);
   while (result < 0 && errno == EINTR);
   if (result < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-    // What it got of it (ext4 keeps that).
+    // Release what was allocated before the failure (ext4 keeps it).
     int error = errno;
     fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, size);
     errno = error;
@@ -49,8 +49,8 @@ int reel_rename_without_replacing(int old_folder, const char *old_name, int new_
 }
 
 int reel_has_writers(int file) {
-  // Who opens it for writing in between breaks the lease, and the holder is told by a signal: not by SIGIO, which would
-  // end the process, but by one that is ignored unless somebody asks for it.
+  // A process that opens the file for writing in between breaks the lease, and the holder gets a signal. Make that not
+  // SIGIO, which would end the process, but one that is ignored by default.
   if (fcntl(file, F_SETSIG, SIGURG) != 0) return -1;
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
     fcntl(file, F_SETLEASE, F_UNLCK);
@@ -78,7 +78,7 @@ int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resol
 int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_t count) {
   off64_t in = from, out = to;
   ssize_t copied;
-  // In pieces: a signal is answered, and a deadline met, between two of them.
+  // Copy in pieces, so that signals and deadlines are noticed between two of them.
   size_t piece = count > (64 << 20) ? (size_t)(64 << 20) : (size_t)count;
   do copied = copy_file_range(source, &in, target, &out, piece, 0);
   while (copied < 0 && errno == EINTR);

@@ -6,7 +6,7 @@
 
 #include "reel_confine.h"
 
-// Landlock by its system calls: the C library has no functions for it, and the headers of a distribution are often
+// Landlock through its system calls: the C library has no functions for it, and the headers of a distribution are often
 // older than its kernel (Documentation/userspace-api/landlock.rst).
 
 #ifndef SYS_landlock_create_ruleset
@@ -16,7 +16,8 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-// struct landlock_ruleset_attr, as of ABI 6. An older kernel takes a longer one as long as what it does not know is 0.
+// struct landlock_ruleset_attr as of ABI 6. An older kernel accepts a longer struct as long as what it does not know is
+// 0.
 typedef struct {
   uint64_t handled_files;
   uint64_t handled_network;

@@ -12,34 +12,35 @@
 #include "reel_child.h"
 #include "reel_confine.h"
 
-// Allowed whatever the arguments: memory, time, waiting, random numbers, and reading by position from what is open.
+// Allowed with any arguments: memory, time, waiting, random numbers, and reading by position from what is open.
 static const int free_calls[] = {
     SCMP_SYS(brk),           SCMP_SYS(munmap),        SCMP_SYS(mremap),
     SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),
     SCMP_SYS(futex),         SCMP_SYS(sched_yield),   SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday),
     SCMP_SYS(clock_getres),  SCMP_SYS(getrandom),     SCMP_SYS(sched_getaffinity),
-    // glibc 2.36 asks for the size of memory before it sorts (qsort), and Linux says it to anybody.
+    // glibc 2.36 asks for the size of memory before it sorts (qsort). Linux tells it to any process.
     SCMP_SYS(sysinfo),
     SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),          SCMP_SYS(exit_group),
 };
 
-// What a newer C library or compiler may ask for by itself, each time with a way to go on without it: answered as by a
-// kernel that does not know the call. To end the process for it would break Reel with the next release of a system. None
-// of them is done, so a reader that was taken over gains nothing by asking.
+// Calls that a newer C library or compiler may make by itself, each with a fallback. They are answered as by a kernel
+// that does not know them: killing the process for them would break Reel with the next release of a system. None is
+// carried out, so a reader that was taken over gains nothing from them.
 static const int unknown_calls[] = {
     SCMP_SYS(rseq), SCMP_SYS(set_robust_list), SCMP_SYS(membarrier), SCMP_SYS(getcpu),
-    // From 424 on a call has the same number on every architecture, and libseccomp's headers may be older than it:
+    // From 424 on, a call has the same number on every architecture, and libseccomp's headers may be older than it:
     // futex_waitv, map_shadow_stack, futex_wake, futex_wait, futex_requeue, mseal.
     449, 453, 454, 455, 456, 462,
 };
 
-// The first call that did not exist when this list was made (Linux 6.17), and how far ahead it looks: what is not known
-// yet is not done either. Every older call that is not on a list is an attempt to break out.
+// The first call that did not exist when this list was made (Linux 6.17), and the number of later calls that are
+// covered. Calls that are not known yet are not carried out either. Every older call that is not on a list is an
+// attempt to break out.
 enum { first_future_call = 470, future_calls = 130 };
 
-// Of newer kernels, or of other libraries' habits.
+// Constants of newer kernels, or ones that other C libraries use.
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #endif
@@ -64,7 +65,7 @@ static int refuse_unknown_calls(scmp_filter_ctx filter) {
     error = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), unknown_calls[index], 0, NULL);
   for (int call = first_future_call; !error && call < first_future_call + future_calls; call++)
     error = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0, NULL);
-  // By a path they would tell of any file; of an open one, fstat is there.
+  // With a path, these calls would reveal facts about any file. For an open one, fstat is allowed.
   if (!error)
     error = ANSWER(filter, SCMP_ACT_ERRNO(ENOSYS), newfstatat,
         SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
@@ -74,13 +75,14 @@ static int refuse_unknown_calls(scmp_filter_ctx filter) {
   return error;
 }
 
-// Advice on memory of its own. Not the others: MADV_HWPOISON, for root, takes a page from the whole machine.
+// Allows advice on the process's own memory. Not all of it: for root, MADV_HWPOISON takes a page from the whole
+// machine.
 static int allow_advice(scmp_filter_ctx filter) {
   static const int harmless[] = {MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP};
   int error = 0;
   for (size_t index = 0; !error && index < sizeof harmless / sizeof harmless[0]; index++)
     error = RULE(filter, madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)harmless[index]));
-  // As by a kernel that does not know them.
+  // Answer as a kernel that does not know them.
   for (int advice = advice_cold; !error && advice <= advice_collapse; advice++)
     error = ANSWER(filter, SCMP_ACT_ERRNO(EINVAL), madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)advice));
   for (int advice = advice_guard_install; !error && advice <= advice_guard_remove; advice++)
@@ -88,7 +90,7 @@ static int allow_advice(scmp_filter_ctx filter) {
   return error;
 }
 
-// Memory, but none that can be executed, and no file mapped.
+// Allows memory, but none that can be executed, and no mapped files.
 static int allow_memory(scmp_filter_ctx filter) {
   int error = RULE(filter, mmap, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
       SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
@@ -96,15 +98,16 @@ static int allow_memory(scmp_filter_ctx filter) {
   return error;
 }
 
-// Closing what a file's descriptor may be, and the channel: not the three below, so that there is never room for a second
-// file. Equal, not greater: the kernel reads half of what a filter compares.
+// Allows closing the channel, and the descriptor that a file may have. The three below must stay open, so that there is
+// never room for a second file. Compare for equality, not greater: the kernel reads only half of the value that a
+// filter compares.
 static int allow_closing(scmp_filter_ctx filter) {
   int error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel + 1));
   return error;
 }
 
-// The channel, and the C library's last words (standard error is /dev/null).
+// Allows the channel, and the C library's last messages (standard error is /dev/null).
 static int allow_words(scmp_filter_ctx filter) {
   int error = RULE(filter, recvmsg, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, sendmsg, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
@@ -113,14 +116,14 @@ static int allow_words(scmp_filter_ctx filter) {
   return error;
 }
 
-// abort(): SIGABRT to itself, so that an abort is told from a breach.
+// Allows abort(), which sends SIGABRT to the process itself, so that an abort can be told from a breach.
 static int allow_abort(scmp_filter_ctx filter) {
   return RULE(filter, tgkill, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()), SCMP_A2(SCMP_CMP_EQ, SIGABRT));
 }
 
 static int allow_reading(scmp_filter_ctx filter) {
   int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  // A tree, not a list: a call is found in a few comparisons.
+  // Use a tree, not a list, so that a call is found in a few comparisons.
   if (!error) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   if (!error) error = allow_free_calls(filter);
   if (!error) error = allow_memory(filter);
@@ -132,12 +135,12 @@ static int allow_reading(scmp_filter_ctx filter) {
   return error;
 }
 
-// Names for memory, which a C library may give it.
+// Refuses names for memory, which a C library may set.
 static int refuse_names(scmp_filter_ctx filter) {
   return ANSWER(filter, SCMP_ACT_ERRNO(EINVAL), prctl, SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
 }
 
-// Writing to the second of two descriptors, and to nothing else: what is written is what is read from the first one, or
+// Allows writing to the second of two descriptors, and to nothing else. What is written is read from the first one, or
 // comes from memory.
 static int allow_mending(scmp_filter_ctx filter) {
   const int source = reel_worker_channel + 1, output = reel_worker_channel + 2;
@@ -147,7 +150,7 @@ static int allow_mending(scmp_filter_ctx filter) {
   return error;
 }
 
-// Forking a sibling, making the channel of one its own, and what the confinement of a sibling takes.
+// Allows forking a sibling, moving its channel into place, and what the confinement of a sibling requires.
 static int allow_forking(scmp_filter_ctx filter) {
   int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT));
 #ifdef __NR_dup2
@@ -155,7 +158,7 @@ static int allow_forking(scmp_filter_ctx filter) {
 #endif
   if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, tgkill, SCMP_A2(SCMP_CMP_EQ, SIGABRT));
-  // Limits of its own only.
+  // Only the process's own limits.
   if (!error) error = RULE(filter, prlimit64, SCMP_A0(SCMP_CMP_EQ, 0));
   if (!error) error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0);
   if (!error) error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 0);

@@ -2,5 +2,5 @@
 
 #include <spawn.h>
 
-/// A session of its own, no signal blocked and none ignored. 0, or an error number.
+/// Sets a new session, with no signal blocked and none ignored. Returns 0, or an error number.
 int reel_spawn_signals(posix_spawnattr_t *attributes);

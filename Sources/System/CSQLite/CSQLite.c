@@ -12,26 +12,26 @@
 #include <time.h>
 #include <unistd.h>
 
-// Processes that have a database with a write-ahead log open share the index of the log, a file that each of them has
-// mapped. A page of it for which the disk has no room when it is written to ends the process (SIGBUS). SQLite writes a byte
-// into each page of a new part, which is not enough where a page of memory has several blocks of the disk (ext4 with blocks
-// of 1 kB). So each page is asked for before SQLite writes to it: when a part of the file is mapped, and each time that a
-// lock is had under which it may be written to.
+// Processes that have a database with a write-ahead log open share the index of the log, a file that each of them maps.
+// Writing to a page of it for which the disk has no room kills the process (SIGBUS). SQLite writes a byte into each
+// page of a new part, which is not enough if a memory page has several disk blocks (ext4 with blocks of 1 kB). So each
+// page is allocated before SQLite writes to it: when a part of the file is mapped, and whenever a lock is taken under
+// which it may be written to.
 //
-// Where every write takes new room (btrfs), a page for which there was room a moment ago may find none. There nothing is
-// begun when little is left.
+// On file systems where every write takes new room (btrfs), a page for which there was room a moment ago may find none.
+// There, nothing is begun when little is left.
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// As large as SQLite's parts of the index (WALINDEX_PGSZ: 4,096 frames of 4 bytes, and their hash table).
+// The size of SQLite's parts of the index (WALINDEX_PGSZ: 4,096 frames of 4 bytes, and their hash table).
 enum { PART = 32768 };
 
 static sqlite3_vfs own;
 static sqlite3_vfs *base;
 
-// A copy of the methods of each kind of file that can be shared, as there are few kinds.
+// A changed copy of the methods of each kind of file that has shared memory. There are few kinds.
 enum { KINDS = 16 };
 static struct { const sqlite3_io_methods *real; sqlite3_io_methods changed; } kinds[KINDS];
 static atomic_int kind_count;
@@ -44,7 +44,7 @@ static const sqlite3_io_methods *real_methods(sqlite3_file *file) {
   return NULL;
 }
 
-// Databases on file systems where every write takes new room; of one file there may be several.
+// Databases on file systems where every write takes new room. The same file may be in the list several times.
 struct copied {
   sqlite3_file *file;
   const char *name;
@@ -53,7 +53,7 @@ struct copied {
 static struct copied *copied;
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
 
-// Bytes that must be left there: a hundred times what a transaction changes of the index.
+// The bytes that must stay free there: a hundred times what a transaction changes in the index.
 enum { RESERVE = 4 << 20 };
 
 static int takes_new_room(const char *name) {
@@ -73,7 +73,8 @@ static int is_full(const char *name) {
   return statfs(name, &facts) == 0 && (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize < RESERVE;
 }
 
-// What was removed is room again once the file system has written that down, which it is asked for, now and then.
+// What was removed becomes free only once the file system has committed the removal. This asks it to, every 2 s at
+// most.
 static void settle(const char *name) {
   static atomic_llong last = -1000000;
   struct timespec now;
@@ -96,7 +97,7 @@ static int has_room(sqlite3_file *file) {
   pthread_mutex_lock(&listing);
   struct copied *found = copied;
   while (found && found->file != file) found = found->next;
-  // As long as the file is open, which it is here, its name stays.
+  // The name stays valid as long as the file is open, which it is here.
   const char *name = found ? found->name : NULL;
   pthread_mutex_unlock(&listing);
   if (!name || !is_full(name)) return 1;
@@ -118,7 +119,7 @@ static int close_file(sqlite3_file *file) {
   return result;
 }
 
-/// Whether what is mapped there can be written to. A kernel before 5.14 can't be asked, and counts as if it could.
+/// Whether that part of the mapping can be written to. A kernel before 5.14 can't be asked; then the answer is yes.
 static int is_writable(volatile void *part, size_t size) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t first = (uintptr_t)part & ~(page - 1), end = ((uintptr_t)part + size + page - 1) & ~(page - 1);
@@ -150,7 +151,7 @@ static int lock_parts(sqlite3_file *file, int first, int count, int flags) {
   }
 }
 
-// Who has a database alone, such as the last one to close it, writes to the index without any of these locks.
+// A process that has a database alone, such as the last to close it, writes to the index without any of these locks.
 static int lock_file(sqlite3_file *file, int level) {
   if (level == SQLITE_LOCK_EXCLUSIVE && !has_room(file)) return SQLITE_FULL;
   return real_methods(file)->xLock(file, level);

@@ -143,7 +143,7 @@ struct ValidateTests {
       ["show", "clips/sparse.mp4", "--library", bench.library.path],
     ] {
       let run = try await ReelBinary.run(arguments, in: bench.folder)
-      #expect("\(run.output)\(run.errors)".contains("are holes"), "\(arguments): \(run)")
+      #expect("\(run.output)\(run.errors)".contains("is holes"), "\(arguments): \(run)")
     }
   }
 

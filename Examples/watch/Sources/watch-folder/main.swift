@@ -1,4 +1,4 @@
-// Takes in a folder, and shows what the view model's state says: what a view of an app would draw.
+// Ingests a folder, and prints the state of the view model, as a view of an app would draw it.
 //   watch-folder LIBRARY FOLDER
 
 import Observation

@@ -3,15 +3,15 @@
 
 #include <sys/types.h>
 
-/// Has the disk begin with what was written, without waiting for it. What the kernel says to it changes nothing.
+/// Tells the disk to begin writing this range, without waiting for it. Whether the kernel does so does not matter.
 void uploads_start_writing(int file, off_t offset, off_t count);
 
-/// Waits until the disk was given what was written there. It makes nothing durable. 0, or -1 with errno where that failed:
-/// no later sync by this descriptor would say so.
+/// Waits until this range has been handed to the disk, which makes nothing durable. Returns 0, or -1 with errno if that
+/// failed: no later sync of this descriptor would report it.
 int uploads_wait_for_writing(int file, off_t offset, off_t count);
 
-/// Has malloc keep what is freed for who asks next, tens of megabytes of it: what a body is read into is needed again at
-/// once, and to take memory from the system costs more than to copy into it. For the beginning of a program.
+/// Makes malloc keep tens of megabytes of freed memory for the next request. Buffers for bodies are needed again at
+/// once, and taking memory from the system costs more than copying into it. To be called at the start of a program.
 void uploads_keep_memory(void);
 
 #endif

@@ -1,6 +1,7 @@
-/// When which event is tried again. It is of the process alone: a server that is started tries all at once.
+/// When each event is tried again. The schedule belongs to the process: a server that is started tries all events at
+/// once.
 ///
-/// Pauses are of a clock that nobody sets.
+/// Pauses are measured by a clock that cannot be set.
 struct DeliverySchedule {
   typealias Instant = ContinuousClock.Instant
 
@@ -10,28 +11,28 @@ struct DeliverySchedule {
     var resumesAt: Instant
   }
   private var refusals: [OutgoingEvent: Refusals] = [:]
-  /// Events that it was away for, since something was taken last: it may be their fault.
+  /// Events for which the webhook was away, since it last took one: these events may be the cause.
   private var suspects: [OutgoingEvent] = []
   private var refusedInARow = 0
   private var timesAway = 0
   private var lastTaken: Instant?
   private(set) var resumesAt: Instant?
-  /// Events that were taken, and could not be removed: they are not sent again.
+  /// Events that were taken but could not be removed: they are not sent again.
   var unremoved: Set<OutgoingEvent> = []
 
-  /// Whether the last that was heard of the webhook is that it takes nothing.
+  /// Whether the webhook, when last heard of, took nothing.
   var isAway: Bool { timesAway > 0 }
 
-  /// A webhook that says so is waited for so long at most.
+  /// The longest pause, also if the webhook asks for a longer one.
   private static let longestPause = Duration.seconds(3_600)
   private static let longestRefusal = Duration.seconds(3 * 86_400)
   private static let leastRefusals = 5
-  /// Who takes none of so many does not take any.
+  /// A webhook that refuses this many events in a row takes none at all.
   private static let mostInARow = 10
 
   func isDue(_ now: Instant) -> Bool { resumesAt.map { $0 <= now } ?? true }
 
-  /// The events of each post whose first one is due, in their order; the oldest first, but for those that it was away for.
+  /// The events of each post whose first one is due, in order; the oldest posts first, but suspects last.
   func dueLines(of waiting: [OutgoingEvent], _ now: Instant) -> [[OutgoingEvent]] {
     var (order, lines): ([String], [String: [OutgoingEvent]]) = ([], [:])
     for event in waiting {
@@ -47,14 +48,14 @@ struct DeliverySchedule {
       ? due : due.enumerated().sorted { (turn($0.1), $0.0) < (turn($1.1), $1.0) }.map(\.1)
   }
 
-  /// - Returns: those that are not to be tried again: others are taken, and these were not for days.
+  /// - Returns: the events that are not to be tried again: others are taken, and these were not for days.
   mutating func noteTaken(_ taken: [OutgoingEvent], _ now: Instant) -> [OutgoingEvent] {
     (timesAway, refusedInARow, lastTaken, resumesAt) = (0, 0, now, nil)
     defer { suspects = [] }
     return suspects.filter { !taken.contains($0) && refuse($0, now).isEnough }
   }
 
-  /// - Parameter pause: for which it asks; nil for what doubles each time, up to a minute.
+  /// - Parameter pause: what the webhook asks for; nil for a pause that doubles each time, up to a minute.
   mutating func noteAway(_ event: OutgoingEvent, _ pause: Duration?, _ now: Instant) {
     suspects.removeAll { $0 == event }
     suspects.append(event)
@@ -62,14 +63,14 @@ struct DeliverySchedule {
   }
 
   private mutating func pause(_ pause: Duration?, _ now: Instant) {
-    // Those that were on their way with it say it, too.
+    // The deliveries that were under way at the same time report the same outage.
     if isAway, !isDue(now) { return }
     timesAway += 1
     let pause = pause ?? min(.seconds(60), .seconds(1 << min(timesAway - 1, 6)))
     resumesAt = now + min(max(pause, .seconds(1)), Self.longestPause)
   }
 
-  /// - Returns: whether it is the first time, and whether that was enough.
+  /// - Returns: whether it is the first refusal, and whether there were enough to set the event aside.
   mutating func noteRefused(_ event: OutgoingEvent, _ now: Instant) -> (isFirst: Bool, isEnough: Bool) {
     refusedInARow += 1
     if refusedInARow >= Self.mostInARow { pause(nil, now) }
@@ -82,7 +83,7 @@ struct DeliverySchedule {
     var pause = Duration.seconds(5)
     for _ in 1..<min(known.count, 10) { pause *= 3 }
     known.resumesAt = now + min(pause, Self.longestPause)
-    // A webhook that takes none at all has nothing against this one.
+    // A webhook that takes no event at all has nothing against this one.
     let isEnough =
       known.count >= Self.leastRefusals && now - known.since > Self.longestRefusal
       && lastTaken.map { $0 > known.since } ?? false
@@ -90,7 +91,7 @@ struct DeliverySchedule {
     return (known.count == 1, isEnough)
   }
 
-  /// Forgets those that are not waited for any more.
+  /// Forgets the events that no longer wait.
   mutating func keep(only waiting: [OutgoingEvent]) {
     guard !refusals.isEmpty || !suspects.isEmpty else { return }
     let waiting = Set(waiting)

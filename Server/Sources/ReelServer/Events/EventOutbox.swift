@@ -3,17 +3,17 @@ import Glibc
 import Reel
 import Synchronization
 
-/// Events on their way to a webhook, each in a file until it is taken; what is not taken for days is set aside. All of it
-/// blocks.
+/// Events on their way to a webhook, each in a file until it is taken. An event that is not taken for days is set
+/// aside. All of it blocks.
 public final class EventOutbox: Sendable {
   let folder: String
-  /// Where those are that were not taken.
+  /// The folder of the events that were set aside.
   private var asideFolder: String { folder + "/aside" }
   private let clock: any WallClock
   private let last: Mutex<Int64>
 
-  /// Makes the folder (0700) where it is missing.
-  /// - Throws: a sentence for people.
+  /// Creates the folder (0700) if it is missing.
+  /// - Throws: a sentence for users.
   convenience init(library: String) throws {
     do throws(Problem) {
       try self.init(folder: library + "/events", clock: SystemWallClock())
@@ -22,8 +22,8 @@ public final class EventOutbox: Sendable {
     }
   }
 
-  /// That of a server which was told of a webhook once.
-  /// - Throws: a sentence for people, where there is none.
+  /// The outbox of a server that was once started with a webhook.
+  /// - Throws: a sentence for users, where there is none.
   public static func existing(inLibrary library: String) throws -> EventOutbox {
     guard Disk.status(of: library + "/events") != nil else {
       throw StartFailure(
@@ -37,16 +37,16 @@ public final class EventOutbox: Sendable {
     self.folder = try Disk.makeFolder(folder)
     last = Mutex(0)
     _ = try Disk.makeFolder(asideFolder)
-    // A clock that went back would put what comes now before it.
+    // If the clock was set back, a new event would come before these.
     let newest = try waiting().last?.number ?? 0
     last.withLock { $0 = newest }
   }
 
-  /// Those that are to be delivered, in their order.
+  /// The events to deliver, in order.
   func waiting() throws(Problem) -> [OutgoingEvent] { try Self.events(in: folder) }
 
-  /// Those that may be delivered, in their order. What comes after events of the same post that were set aside is set aside,
-  /// too: nobody is told of a removal before they are told of the post.
+  /// The events that may be delivered, in order. Events that follow one of the same post that was set aside are set
+  /// aside, too: nobody is told of a removal before they are told of the post.
   func deliverable() throws(Problem) -> [OutgoingEvent] {
     let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
     let waiting = try waiting()
@@ -56,15 +56,15 @@ public final class EventOutbox: Sendable {
     return late.isEmpty ? waiting : waiting.filter { !late.contains($0) }
   }
 
-  /// Those that were not taken, in their order.
+  /// The events that were set aside, in order.
   func setAside() throws(Problem) -> [OutgoingEvent] { try Self.events(in: asideFolder) }
 
   private static func events(in folder: String) throws(Problem) -> [OutgoingEvent] {
     try Disk.names(in: folder).compactMap { OutgoingEvent(fileName: $0) }.sorted { $0.number < $1.number }
   }
 
-  /// Keeps those of `events` that are about posts; they are on disk when it returns.
-  /// - Returns: how many these are.
+  /// Keeps those of `events` that are about posts. They are on disk when this returns.
+  /// - Returns: the number of these.
   @discardableResult
   func add(_ events: [IngestEvent]) throws(Problem) -> Int {
     let encoder = JSONEncoder()
@@ -75,14 +75,14 @@ public final class EventOutbox: Sendable {
         let body = try? encoder.encode(WebhookBody(type: type, timestamp: event.at, data: event))
       else { continue }
       let outgoing = OutgoingEvent(number: nextNumber(), type: type, post: post.id)
-      // A hidden one is not seen until it is whole.
+      // The file is hidden until it is complete.
       let (path, new) = (path(of: outgoing), "\(folder)/.\(outgoing.fileName)")
       do throws(Problem) {
         try write(body, to: new)
         try Disk.call("rename") { rename(new, path) }
       } catch {
         unlink(new)
-        // Nobody asks for an upload here.
+        // A missing file does not mean a missing upload here.
         throw error == .noSuchUpload
           ? Problem(.serviceUnavailable, "storage", "\(folder) is gone") : error
       }
@@ -95,22 +95,23 @@ public final class EventOutbox: Sendable {
   private func write(_ body: Data, to path: String) throws(Problem) {
     let file = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     try Disk.write(Array(body), to: file)
-    // The server has to read what root has added.
+    // The server must be able to read what root has added.
     if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
       try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
     }
     try Disk.call("fdatasync") { fdatasync(file.number) }
   }
 
-  /// Removes what somebody left who died while adding it. For the one server that has the folder, before it adds any.
+  /// Removes what a process left that died while adding an event. For the one server that uses the folder, before it
+  /// adds any.
   func tidy() throws(Problem) {
     for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
       unlink("\(folder)/\(name)")
     }
   }
 
-  /// The same of lines as `reel ingest --events` writes them. Lines that are not about posts are passed over.
-  /// - Throws: a sentence about the first line that is no event.
+  /// Keeps events from lines as `reel ingest --events` writes them. Lines that are not about posts are skipped.
+  /// - Throws: a sentence about the first line that is not an event.
   public func add(lines: some Sequence<String>) throws -> Int {
     var events: [IngestEvent] = []
     for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
@@ -145,10 +146,10 @@ public final class EventOutbox: Sendable {
   private func path(of event: OutgoingEvent) -> String { "\(folder)/\(event.fileName)" }
   private func asidePath(of event: OutgoingEvent) -> String { "\(asideFolder)/\(event.fileName)" }
 
-  /// What is sent of it; nil when it is gone.
+  /// The body that is sent; nil when the event is gone.
   func body(of event: OutgoingEvent) throws(Problem) -> [UInt8]? { try Disk.contents(of: path(of: event)) }
 
-  /// It was taken. After a power cut it may be there again, and is sent again.
+  /// Removes an event that was taken. After a power cut it may be there again, and is then sent again.
   func remove(_ event: OutgoingEvent) throws(Problem) {
     guard unlink(path(of: event)) == 0 || errno == ENOENT else { throw Problem(errno: errno, in: "unlink") }
   }
@@ -157,9 +158,9 @@ public final class EventOutbox: Sendable {
     for event in events { try Disk.call("rename") { rename(path(of: event), asidePath(of: event)) } }
   }
 
-  /// Those that were not taken are to be delivered once more.
-  /// - Returns: how many these are.
-  /// - Throws: a sentence for people.
+  /// Lets the events that were set aside be delivered once more.
+  /// - Returns: the number of these.
+  /// - Throws: a sentence for users.
   public func replay() throws -> Int {
     do throws(Problem) {
       let events = try setAside()
@@ -170,8 +171,8 @@ public final class EventOutbox: Sendable {
     }
   }
 
-  /// A line for each that was not taken yet.
-  /// - Throws: a sentence for people.
+  /// One line for each event that was not taken yet.
+  /// - Throws: a sentence for users.
   public func report() throws -> [String] {
     do throws(Problem) {
       return try setAside().map { Self.line("set aside", $0) } + waiting().map { Self.line("waiting", $0) }

@@ -1,15 +1,16 @@
 import FoundationEssentials
 import Reel
 
-/// An event of a post on its way to a webhook. Its file's name says all of it but the body.
+/// An event of a post on its way to a webhook. Its file name holds all of it but the body.
 struct OutgoingEvent: Hashable, Sendable {
-  /// The order in which events go, and about when it was added: microseconds since 1970.
+  /// The place in the order of events, and about when it was added: in microseconds since 1970.
   let number: Int64
   /// Such as `post.published`.
   let type: String
   let post: String
 
-  /// Of one post there is one first event, however often it is told; of others there may be many.
+  /// The id for the receiver. A post has one event of its publication, however often it is sent; it may have many
+  /// others.
   var id: String {
     let name = "\(type.replacing(".", with: "_"))_\(post)"
     return type == Self.published ? name : "\(name)_\(number)"
@@ -18,7 +19,7 @@ struct OutgoingEvent: Hashable, Sendable {
   var addedAt: Date { Date(timeIntervalSince1970: Double(number) / 1_000_000) }
 
   private static let published = "post.published"
-  /// 2262 has as many digits.
+  /// Enough digits for the year 2262.
   private static let digits = 16
 
   var fileName: String {
@@ -41,7 +42,7 @@ struct OutgoingEvent: Hashable, Sendable {
 }
 
 extension IngestEvent {
-  /// The post that it is about; nil for what is about a run or a file.
+  /// The post that the event is about; nil for an event of a run or a file.
   var post: Post? {
     switch body {
     case .postPublished(_, let post), .postRestored(let post): post
@@ -54,7 +55,8 @@ extension IngestEvent {
 }
 
 extension IngestEvent {
-  /// The same without the path of the upload, which is good for asking for it: in its place is the name of the video.
+  /// The same event without the path of the upload, which would let its reader ask for it. The video's name takes its
+  /// place.
   var withoutUpload: IngestEvent {
     guard case .postPublished(let file, let post) = body else { return self }
     let named = FileReference(number: file.number, path: SourcePath(post.video.rawValue))
@@ -62,7 +64,7 @@ extension IngestEvent {
   }
 }
 
-/// What a webhook is sent: the event as `reel --events` writes it, in the frame of Standard Webhooks.
+/// The body sent to a webhook: the event as `reel --events` writes it, in the frame of Standard Webhooks.
 struct WebhookBody: Encodable {
   let type: String
   let timestamp: Date

@@ -4,7 +4,7 @@ import Glibc
 import HTTPTypes
 import Reel
 
-/// The secret that a webhook's receiver knows, too (Standard Webhooks, "Signature scheme": symmetric).
+/// The secret shared with a webhook's receiver (Standard Webhooks, "Signature scheme": symmetric).
 public struct WebhookSecret: Sendable {
   private static let prefix = "whsec_"
   private let key: SymmetricKey
@@ -19,7 +19,7 @@ public struct WebhookSecret: Sendable {
   }
 
   /// Reads the file. Blocks.
-  /// - Throws: a sentence for whoever starts the server.
+  /// - Throws: a sentence for the user who starts the server.
   public static func read(_ path: String) throws -> WebhookSecret {
     let text = try SecretFile.read(path, "the webhook's secret", maker: "new-webhook-secret")
     guard let secret = WebhookSecret(text) else {
@@ -30,8 +30,8 @@ public struct WebhookSecret: Sendable {
     return secret
   }
 
-  /// Makes a file with a new secret (0600). Blocks.
-  /// - Throws: a sentence, where there is a file already, too.
+  /// Creates a file with a new secret (0600). Blocks.
+  /// - Throws: a sentence for the user, also if the file exists.
   public static func make(at path: String) throws {
     let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     try SecretFile.make(at: path, prefix + Base64.encode(bytes))
@@ -43,16 +43,16 @@ public struct WebhookSecret: Sendable {
   }
 }
 
-/// What a webhook said to an event.
+/// A webhook's answer to an event.
 enum WebhookAnswer: Hashable, Sendable {
   case taken
-  /// It has something against this one.
+  /// It does not accept this event.
   case refused(reason: String)
-  /// It takes nothing just now; after that many seconds at the earliest, where it says so.
+  /// It takes nothing at present; `seconds` is the pause that it asks for, if any.
   case away(reason: String, seconds: Double?)
 }
 
-/// A program that is told of posts.
+/// A program that is notified of posts.
 struct Webhook: Sendable {
   private let origin: HTTPOrigin
   /// Path and query.
@@ -64,7 +64,7 @@ struct Webhook: Sendable {
   /// How long it may take to answer.
   private static let patience = Duration.seconds(20)
 
-  /// - Throws: a sentence for whoever starts the server: over the network it has to be https.
+  /// - Throws: a sentence for the user who starts the server: over the network the address has to be https.
   init(_ address: String, secret: WebhookSecret, extraCertificates: String?) throws {
     let rules = HTTPRules(extraCertificates: extraCertificates, connections: 4)
     do {
@@ -81,7 +81,7 @@ struct Webhook: Sendable {
 
   /// - Throws: `HTTPAddressError`, or a sentence about the query.
   init(_ address: String, secret: WebhookSecret, transport: any HTTPTransport, clock: any WallClock) throws {
-    // Some take their key as a query.
+    // Some webhooks take their key in the query.
     let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let base = try HTTPAddress(parsing: String(parts[0]))
     let query = parts.count > 1 ? "?" + parts[1] : ""
@@ -93,7 +93,7 @@ struct Webhook: Sendable {
     (self.secret, self.transport, self.clock) = (secret, transport, clock)
   }
 
-  /// Without its path, which may be as good as a key.
+  /// Its address without the path, which may be as good as a key.
   var name: String { origin.description }
 
   func send(_ event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
@@ -111,7 +111,8 @@ struct Webhook: Sendable {
     }
   }
 
-  /// - Parameter isTaken: called as soon as a success begins to say more. That says nothing to us, and need not have an end.
+  /// - Parameter isTaken: called as soon as the body of a success begins. The body means nothing here, and need not
+  ///   end.
   private func answer(
     to event: OutgoingEvent, _ body: [UInt8], isTaken: @escaping @Sendable () -> Void
   ) async -> WebhookAnswer {
@@ -128,7 +129,7 @@ struct Webhook: Sendable {
       if reply.isSuccess { return .taken }
       let reason = "it answers with \(reply.status.code)"
       return switch reply.status.code {
-      // It, or what stands before it, asks for a pause.
+      // The webhook, or a proxy before it, asks for a pause.
       case 429, 502, 503, 504: .away(reason: reason, seconds: reply.retryAfter(now: now))
       default: .refused(reason: reason)
       }

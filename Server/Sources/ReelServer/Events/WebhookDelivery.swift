@@ -2,11 +2,11 @@ import Logging
 import Reel
 import ServiceLifecycle
 
-/// Takes the events of an outbox to a webhook: those of one post one after the other, each until it is taken.
+/// Delivers the events of an outbox to a webhook: those of one post one after the other, each until it is taken.
 ///
-/// A webhook that is away is tried again with one event at a time, and gets all of them when it is back. One that has
-/// something against an event gets it again after 5 s, 15 s, 45 s … and at last every hour; after three days in which it took
-/// others, it and what comes after it of that post are set aside.
+/// While the webhook is away, one event at a time is tried; once it is back, it gets all of them. An event that it
+/// refuses is sent again after 5 s, 15 s, 45 s … and finally every hour. After three days in which it took others, that
+/// event and the later ones of the same post are set aside.
 struct WebhookDelivery: Service {
   private let outbox: EventOutbox
   private let webhook: Webhook
@@ -15,7 +15,7 @@ struct WebhookDelivery: Service {
   private let logger: Logger
   private let now: @Sendable () -> ContinuousClock.Instant
 
-  /// How many are on their way at once.
+  /// The number of deliveries at once.
   private static let atOnce = 4
 
   init(
@@ -31,7 +31,7 @@ struct WebhookDelivery: Service {
       var schedule = DeliverySchedule()
       while !Task.isCancelled {
         let isBusy = await deliver(by: &schedule)
-        // What others have added is found by looking.
+        // Events that other processes have added are found by looking.
         if !isBusy { try? await Task.sleep(for: .seconds(1)) }
       }
     }
@@ -43,16 +43,16 @@ struct WebhookDelivery: Service {
       case answered(WebhookAnswer)
       case unreadable(Problem)
     }
-    /// From the one that was not taken on; empty where all were.
+    /// The events from the first one that was not taken; empty where all were.
     var left: [OutgoingEvent] = []
     var reason = Reason.answered(.taken)
     var taken: [OutgoingEvent] = []
-    /// Those of ``taken`` that could not be removed, and why.
+    /// The events of ``taken`` that could not be removed, and why.
     var unremoved: [(event: OutgoingEvent, problem: Problem)] = []
   }
 
-  /// Sends what is due.
-  /// - Returns: whether something was taken, so that there may be more.
+  /// Sends the events that are due.
+  /// - Returns: whether an event was taken, so that there may be more.
   func deliver(by schedule: inout DeliverySchedule) async -> Bool {
     guard schedule.isDue(now()) else { return false }
     let waiting: [OutgoingEvent]
@@ -76,7 +76,7 @@ struct WebhookDelivery: Service {
         guard !Task.isCancelled, schedule.isDue(now()), let line = lines.popFirst() else { return }
         group.addTask { await send(line) }
       }
-      // One says whether it is back.
+      // One event is enough to find out whether the webhook is back.
       for _ in 0..<(schedule.isAway ? 1 : Self.atOnce) { next() }
       while let ending = await group.next() {
         taken += ending.taken.count

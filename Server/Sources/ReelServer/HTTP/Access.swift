@@ -4,9 +4,9 @@ import HTTPTypes
 import Hummingbird
 import Reel
 
-/// The secret of a server: who has it may do everything here, and signs addresses for those who have not.
+/// The secret of a server: whoever has it may do everything, and can sign addresses for those who do not have it.
 public struct AccessKey: Sendable {
-  /// Fewer characters could be guessed.
+  /// A shorter key could be guessed.
   private static let shortest = 32
   private let secret: SymmetricKey
   private let bearer: SHA256Digest
@@ -20,7 +20,7 @@ public struct AccessKey: Sendable {
   }
 
   /// Reads the file. Blocks.
-  /// - Throws: a sentence for whoever starts the server.
+  /// - Throws: a sentence for the user who starts the server.
   public static func read(_ path: String) throws -> AccessKey {
     guard let key = AccessKey(try SecretFile.read(path, "the key", maker: "new-key")) else {
       throw StartFailure(
@@ -30,20 +30,20 @@ public struct AccessKey: Sendable {
     return key
   }
 
-  /// Makes a file with a new key (0600). Blocks.
-  /// - Throws: a sentence, where there is a file already, too.
+  /// Creates a file with a new key (0600). Blocks.
+  /// - Throws: a sentence for the user, also if the file exists.
   public static func make(at path: String) throws {
     try SecretFile.make(
       at: path, SymmetricKey(size: .bits256).withUnsafeBytes { Base64.encodeForURL(Array($0)) })
   }
 
-  /// Compared by digests, so that the time it takes says nothing.
+  /// Whether the header has the key. Digests are compared, so that the time it takes reveals nothing.
   func isBearer(_ header: String?) -> Bool {
     guard let header, header.prefix(7).lowercased() == "bearer " else { return false }
     return SHA256.hash(data: Data(header.dropFirst(7).utf8)) == bearer
   }
 
-  /// Not to be taken for anything else that is signed with the key one day.
+  /// Keeps these signatures apart from any others that the key may make one day.
   private static let purpose = "reel upload address 1\n"
 
   func sign(_ ticket: UploadTicket) -> String {
@@ -52,7 +52,7 @@ public struct AccessKey: Sendable {
     return claims + "." + Base64.encodeForURL(code)
   }
 
-  /// - Throws: a 403 for what was not signed with this key, a 410 for what is over.
+  /// - Throws: a 403 for a ticket that was not signed with this key, a 410 for one that has expired.
   func ticket(_ text: some StringProtocol, now: Date) throws(Problem) -> UploadTicket {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let code = Base64.decodeFromURL(parts[1]),
@@ -67,34 +67,34 @@ public struct AccessKey: Sendable {
   }
 }
 
-/// What an address for one upload says, signed.
+/// What an address for one upload permits; part of the address, and signed.
 public struct UploadTicket: Hashable, Sendable, Codable {
   private enum CodingKeys: String, CodingKey {
     case id, author
     case maxSize = "max"
     case end
   }
-  /// The upload that it is for: there is one, and no other.
+  /// The only upload that it is for.
   let id: UploadID
-  /// Whose the post is to be; nil: nobody's.
+  /// The author of the post; nil for none.
   let author: String?
-  /// Bytes at most; nil for as many as the server takes.
+  /// The largest number of bytes; nil for the server's own limit.
   let maxSize: Int64?
-  /// Seconds since 1970.
+  /// In seconds since 1970.
   private let end: Int64
 
   var expires: Date { Date(timeIntervalSince1970: Double(end)) }
 
-  /// A ticket for an upload that is not there yet.
+  /// Creates a ticket for a new upload.
   public init(author: String?, maxSize: Int64?, expires: Date) {
     (id, self.author, self.maxSize) = (UploadID(), author, maxSize)
     end = Int64(expires.timeIntervalSince1970)
   }
 
-  /// Bytes of an author's id: a catalog that servers share has room for no more (docs/fleet.md).
+  /// The most bytes of an author's id: a catalog that servers share has room for no more (docs/fleet.md).
   public static let longestAuthor = 2_000
 
-  /// - Throws: a 400.
+  /// - Throws: a 400 for an author's id that is too long.
   static func check(author: String?) throws(Problem) {
     guard (author?.utf8.count ?? 0) <= longestAuthor else {
       throw .badRequest("author is longer than \(longestAuthor) bytes")
@@ -109,22 +109,22 @@ public struct UploadTicket: Hashable, Sendable, Codable {
   fileprivate var claims: [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    // Texts and numbers: nothing in it can fail.
+    // Texts and numbers always encode.
     return (try? encoder.encode(self)).map { Array($0) } ?? []
   }
 
-  /// The address's path.
+  /// The path of the address.
   public func path(signedWith key: AccessKey) -> String { "/u/" + key.sign(self) }
 }
 
 /// Who may do what.
 struct Access: Sendable {
   let key: AccessKey?
-  /// Of pages whose scripts may use this server: `https://app.example`.
+  /// The origins of pages whose scripts may use this server: `https://app.example`.
   let origins: Set<String>
 
-  /// Without a key whoever reaches the server owns it. It listens on this machine alone then, and this keeps out whom a
-  /// browser or a proxy lets in from elsewhere.
+  /// Without a key, whoever reaches the server owns it. The server then listens on this machine alone, and this check
+  /// rejects clients that a browser or a proxy lets in from elsewhere.
   /// - Throws: a 403.
   func checkSender(_ request: Request) throws(Problem) {
     guard key == nil else { return }
@@ -141,7 +141,7 @@ struct Access: Sendable {
     }
   }
 
-  /// Whether a proxy says that it has handed the request on.
+  /// Whether a proxy states that it has forwarded the request.
   static func isOfProxy(_ headers: HTTPFields) -> Bool {
     headers.contains {
       let name = $0.name.canonicalName
@@ -149,7 +149,7 @@ struct Access: Sendable {
     }
   }
 
-  /// - Throws: a 401 for who has not the key.
+  /// - Throws: a 401 for a client that does not have the key.
   func checkOwner(_ request: Request) throws(Problem) {
     guard let key else { return }
     guard key.isBearer(request.headers[.authorization]) else {
@@ -157,7 +157,7 @@ struct Access: Sendable {
     }
   }
 
-  /// Of a `Host`, with or without a port.
+  /// Whether a `Host`, with or without a port, names this machine.
   static func isLoopback(_ authority: String?) -> Bool {
     guard let authority else { return false }
     let host =
@@ -174,7 +174,7 @@ struct Access: Sendable {
       .accessControlExposeHeaders:
         "Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Upload-Complete, Upload-Draft-Interop-Version, Upload-Limit, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, Retry-After, Reel-Verdict, Reel-Post",
       .accessControlAllowMethods: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
-      // With those that are refused here: who may not send them does not hear why.
+      // Includes those that are refused here: a page that may not send them would not learn why.
       .accessControlAllowHeaders:
         "Authorization, Content-Type, Prefer, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum, Upload-Concat, Upload-Defer-Length, Upload-Complete, Upload-Incomplete, Upload-Draft-Interop-Version, X-HTTP-Method-Override, X-Request-ID, traceparent, tracestate",
       .accessControlMaxAge: "86400",

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// How many connections each address has, and may have.
+/// The number of connections that each address has, and may have.
 final class ConnectionCounts: Sendable {
   private struct State {
     var counts: [String: Int] = [:]
@@ -13,12 +13,12 @@ final class ConnectionCounts: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// - Parameter most: for one address; 0 for as many as it likes.
+  /// - Parameter most: the limit for one address; 0 for none.
   init(most: Int, metrics: ServerMetrics, logger: Logger) {
     (self.most, self.metrics, self.logger) = (most, metrics, logger)
   }
 
-  /// - Returns: false for one too many.
+  /// - Returns: false if it would be one too many.
   func take(_ address: String) -> Bool {
     let (isTaken, isToTell) = state.withLock { state in
       let count = state.counts[address, default: 0]
@@ -26,7 +26,7 @@ final class ConnectionCounts: Sendable {
         state.counts[address] = count + 1
         return (true, false)
       }
-      // Whoever floods a server does not flood its log.
+      // A flood of connections must not flood the log.
       let isToTell = state.toldAt.map { .now - $0 > .seconds(60) } ?? true
       if isToTell { state.toldAt = .now }
       return (false, isToTell)
@@ -47,8 +47,8 @@ final class ConnectionCounts: Sendable {
     }
   }
 
-  /// What counts as one address: of IPv6 the 64 bits of a network, as whoever has one has them all. Nil for this machine, as a
-  /// proxy on it stands for everybody.
+  /// What counts as one address: in IPv6 the 64 bits of a network, as whoever has one of its addresses has them all.
+  /// Nil for this machine, as a proxy on it stands for everybody.
   static func address(of socket: SocketAddress?, at local: SocketAddress?) -> String? {
     guard let socket, let text = socket.ipAddress, text != local?.ipAddress, !text.hasPrefix("127."),
       text != "::1", !text.hasPrefix("::ffff:127.")
@@ -58,7 +58,7 @@ final class ConnectionCounts: Sendable {
   }
 }
 
-/// Closes a connection of an address that has too many.
+/// Closes a connection if its address has too many.
 final class AddressGuard: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = Any
 

@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import Reel
 
-/// The body of an answer: its own keys, and what every answer of Reel in JSON has (docs/output.md).
+/// The body of an answer: its own keys, and those that every JSON answer of Reel has (docs/output.md).
 struct AnswerBody<Keys: Encodable>: Encodable {
   private enum Frame: String, CodingKey { case v, ok, problems }
   private struct Entry: Encodable {
@@ -29,7 +29,7 @@ struct AnswerBody<Keys: Encodable>: Encodable {
   }
 }
 
-/// What is said of an upload.
+/// The keys about an upload.
 struct UploadKeys: Encodable {
   private enum CodingKeys: CodingKey { case verdict, post, upload }
   private struct Place: Encodable {
@@ -48,7 +48,7 @@ struct UploadKeys: Encodable {
   private let verdict: Verdict?
   private let place: Place?
 
-  /// A verdict, and no upload that one could ask for again.
+  /// A verdict without an upload that a client could ask for again.
   init(_ verdict: Verdict?) { (self.verdict, place) = (verdict, nil) }
 
   init(_ upload: Upload, expires: Date) {
@@ -88,7 +88,7 @@ extension Response {
   ) -> Response {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Only a key that is no text could fail, and none is.
+    // Encoding fails only for a key that is not text, and there is none.
     let body = (try? encoder.encode(AnswerBody(keys: keys, problem: problem))) ?? Data()
     var headers = headers
     headers[.contentType] = "application/json"
@@ -106,7 +106,7 @@ extension Response {
     return json(HTTPResponse.Status(code: problem.status), NoKeys(), problem: problem, headers: headers)
   }
 
-  /// The end of an upload, whole.
+  /// The answer to a complete upload.
   static func judgement(_ judgement: Judgement, headers: HTTPFields = [:]) -> Response {
     switch judgement {
     case .verdict(let verdict):
@@ -117,7 +117,7 @@ extension Response {
     }
   }
 
-  /// What became of an upload, for answers that have no body.
+  /// The verdict on an upload, for answers that have no body.
   static func headers(of verdict: Verdict?) -> HTTPFields {
     guard let verdict else { return [:] }
     var headers: HTTPFields = [.reelVerdict: verdict.word.rawValue]
@@ -140,7 +140,7 @@ extension Date {
     var seconds = time_t(timeIntervalSince1970)
     var (parts, text) = (tm(), [CChar](repeating: 0, count: 64))
     gmtime_r(&seconds, &parts)
-    // Nobody here sets another locale than C's.
+    // Nothing here sets another locale than C.
     let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
     return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

@@ -4,15 +4,15 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Reads the body of a request as it comes, no faster than it is taken, and for as long as it comes fast enough.
+/// Reads the body of a request as it comes, no faster than it is processed, and for as long as it comes fast enough.
 struct BodyReader: Sendable {
   /// How a body ended.
   enum End: Sendable {
     case whole
-    /// The line was cut, or its sender went away.
+    /// The connection was cut, or the sender went away.
     case cut
     case tooSlow
-    /// Somebody else goes on with it.
+    /// Another request continues the upload.
     case overtaken
     case shutDown
   }
@@ -20,14 +20,14 @@ struct BodyReader: Sendable {
   let metrics: ServerMetrics
 
   /// - Parameters:
-  ///   - stop: asked where another request is to go on with it.
-  ///   - take: called with each piece, in order; what it throws ends the reading, and is thrown.
+  ///   - stop: asked when another request is to continue the upload.
+  ///   - take: called with each piece, in order; an error that it throws ends the reading, and is thrown.
   func read(
     _ request: Request, _ context: ServerContext, until stop: StopSignal,
     _ take: @escaping @Sendable (ByteBuffer) async throws -> Void
   ) async throws -> End {
     if request.headers[.expect]?.lowercased() == "100-continue" {
-      // Only now: who is refused by what the headers say has been, without sending a byte.
+      // Only now: a request that the headers rule out has been refused without sending a byte.
       await context.inform(HTTPResponse(status: .continue))
     }
     let progress = Progress()
@@ -45,7 +45,7 @@ struct BodyReader: Sendable {
       defer { group.cancelAll() }
       guard let end = try await group.next() else { return .cut }
       group.cancelAll()
-      // What is just being written is written before this returns.
+      // Wait until what is being written has been written.
       while await group.nextResult() != nil {}
       return end
     }
@@ -81,7 +81,7 @@ struct BodyReader: Sendable {
 
     func isTooSlow(by pace: SenderPace) -> Bool { state.withLock { $0.isTooSlow(by: pace, at: .now) } }
 
-    /// Whether fewer bytes came than were said.
+    /// Whether fewer bytes came than the headers stated.
     func isShort(of headers: HTTPFields) -> Bool {
       guard let text = headers[.contentLength], let length = Int64(text) else { return false }
       return state.withLock { $0.received } < length

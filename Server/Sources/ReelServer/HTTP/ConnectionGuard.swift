@@ -1,28 +1,28 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes connections that nobody needs: one on which no request comes, or comes too slowly, one whose request has been
-/// answered and goes on all the same, one on which nobody reads the answers, and one that is to be another protocol's. When the
-/// server is being stopped, all of them some time later.
+/// Closes connections that nobody needs: one on which no request comes, or comes too slowly; one whose request has been
+/// answered but continues; one whose client does not read the answers; and one that is to switch to another protocol.
+/// When the server is being stopped, closes all of them some time later.
 ///
-/// A request's body is watched by who reads it (``BodyReader``).
+/// The body of a request is watched by its reader (``BodyReader``).
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
-  /// Bytes that are read from a connection at once.
+  /// The most bytes that are read from a connection at once.
   private static let mostAtOnce = 256 << 10
-  /// Of a body: it is larger than most heads.
+  /// The same at the start of a large body: more than most heads have.
   private static let firstAtOnce = 128 << 10
-  /// For a request's head to be there.
+  /// For the head of a request to arrive.
   private let headPatience: TimeAmount
-  /// For the rest of a request that has its answer: who sends it may read the answer only then.
+  /// For the rest of a request that has been answered: its sender may read the answer only then.
   private let restPatience: TimeAmount
-  /// For answers that wait for who reads them.
+  /// For a client to read the answers that wait.
   private let readerPatience: TimeAmount
-  /// For all that is open when the server is to stop.
+  /// For all connections that are open when the server is to stop.
   private let endPatience: TimeAmount
   private var timer: Scheduled<Void>?
   private var readerTimer: Scheduled<Void>?
@@ -40,7 +40,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // Each piece of a body is handed from thread to thread. It grows only where so much comes at once, and one is kept.
+    // Each piece of a body passes from thread to thread. Its buffer grows only while that much arrives at once, and one
+    // is held at a time.
     try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     expect(2_048, context)
     watch(context)
@@ -78,9 +79,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
       if (head.headerFields[.contentLength].flatMap { Int($0) }) ?? 0 >= Self.firstAtOnce {
         expect(Self.firstAtOnce, context)
       }
-      // The decoder takes what follows such a request for another protocol's, and would keep all of it.
+      // The decoder takes what follows such a request for another protocol, and would buffer all of it.
       isLast = isLast || head.method == .connect || head.headerFields[.upgrade] != nil
-      // Hummingbird closes for this word alone.
+      // Hummingbird closes the connection only for exactly this value.
       if isLast || head.headerFields.closesConnection {
         head.headerFields[.connection] = "close"
         return context.fireChannelRead(wrapInboundOut(.head(head)))

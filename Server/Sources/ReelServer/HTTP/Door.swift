@@ -4,7 +4,7 @@ import NIOCore
 import Reel
 import Tracing
 
-/// Which request is answered by whom.
+/// Decides what answers a request.
 struct Door: HTTPResponder {
   typealias Context = ServerContext
 
@@ -30,7 +30,7 @@ struct Door: HTTPResponder {
     }
   }
 
-  /// The first word of a path that there is; what follows may be a secret, and any other a stranger's.
+  /// The first word of a known path. What follows may be a secret, and any other word is a stranger's.
   private static func place(_ request: Request) -> String {
     let first = request.uri.path.split(separator: "/").first ?? ""
     return ["videos", "uploads", "u", "posts", "healthz", "metrics"].first { $0 == first } ?? "other"
@@ -49,7 +49,7 @@ struct Door: HTTPResponder {
           "\(error.detail ?? error.message)",
           metadata: ["code": "\(error.code)", "status": "\(error.status)"])
       }
-      // tus-js-client takes any other status for an upload to begin anew, and sends the video once more.
+      // At any other status tus-js-client begins the upload again, and sends the whole video once more.
       var problem = error
       if error.status >= 500, request.method == .head, request.headers[.tusResumable] != nil {
         problem.status = HTTPResponse.Status.locked.code
@@ -60,7 +60,8 @@ struct Door: HTTPResponder {
     if request.headers[.tusResumable] != nil || request.method == .options {
       response.headers[.tusResumable] = Tus.version
     }
-    // Some clients of tus take no other (aiotus). Without a key no proxy is in between, which would have another name.
+    // Some tus clients take only an absolute address (aiotus). Without a key there is no proxy, which would have
+    // another name.
     if access.key == nil, let place = response.headers[.location], place.hasPrefix("/"),
       let authority = request.head.authority
     {
@@ -70,11 +71,11 @@ struct Door: HTTPResponder {
     return request.method == .head ? response.createHeadResponse() : response
   }
 
-  /// - Throws: a 400 for what a proxy may take otherwise than this server does; a 415.
+  /// - Throws: a 400 for what a proxy may interpret differently from this server; a 415.
   private static func checkFraming(_ request: Request) throws(Problem) {
-    // The first is no field any more: it became the authority.
+    // The first Host became the authority, so any that is left as a field is a second one.
     guard request.headers[.host] == nil else { throw .badRequest("a request has one Host") }
-    // Another coding would be taken for the video.
+    // Bytes in another transfer coding would be taken for the video.
     guard request.headers[.transferEncoding].map({ $0.lowercased() == "chunked" }) ?? true else {
       throw .badRequest("a body comes as it is, or chunked")
     }
@@ -104,7 +105,7 @@ struct Door: HTTPResponder {
       try Self.only(.get, .post, .put, .options, of: request)
       if request.method == .get { return UploadPage.response }
       return try await take(request, context, UploadTerms(ticket, maxSize: maxSize))
-    // For strangers there is none: they come by an address for one upload.
+    // With a key there is no such page for strangers: they come by an address for one upload.
     case (nil, _) where access.key == nil && request.method == .get: return UploadPage.response
     case ("posts", 1): return try await feed(request)
     case ("healthz", 1): return try await health(request)
@@ -135,8 +136,8 @@ struct Door: HTTPResponder {
   private func take(
     _ request: Request, _ context: ServerContext, _ terms: UploadTerms
   ) async throws(Problem) -> Response {
-    // `URLSession` sends the draft's fields with a form, too: it is taken in one go, as is a whole upload by a version that is
-    // not spoken here.
+    // `URLSession` sends the draft's fields with a form, too. A form is taken in one go, and so is an upload that comes
+    // whole in a version unknown here.
     let isForm = MultipartParser.isForm(request.headers[.contentType])
     if Draft.isSpoken(in: request.headers), !isForm, try !Draft.isWholeByAnother(request.headers) {
       return try await draft.create(request, context, terms)
@@ -151,7 +152,7 @@ struct Door: HTTPResponder {
     if request.method == .options { return try options(request) }
     guard let id = UploadID(name) else { throw .noSuchUpload }
     var method = request.method
-    // For clients that can send nothing else.
+    // For clients that can send no other method.
     if method == .post, let other = request.headers[.methodOverride].flatMap({ HTTPRequest.Method($0) }) {
       method = other
     }
@@ -167,7 +168,7 @@ struct Door: HTTPResponder {
     }
   }
 
-  /// Makes an address for one upload.
+  /// Creates an address for one upload.
   private func sign(_ request: Request) throws(Problem) -> Response {
     try Self.only(.post, of: request)
     try access.checkOwner(request)
@@ -192,7 +193,7 @@ struct Door: HTTPResponder {
       .created, AddressKeys(url: publicURL + ticket.path(signedWith: key), expires: ticket.expires))
   }
 
-  // MARK: What is there
+  // MARK: Feed, health, metrics
 
   private func feed(_ request: Request) async throws(Problem) -> Response {
     try Self.only(.get, of: request)
@@ -214,13 +215,13 @@ struct Door: HTTPResponder {
     }
   }
 
-  /// Whether uploads can be taken: catalog and disk answer.
+  /// Reports whether uploads can be taken: whether catalog and disk answer.
   private func health(_ request: Request) async throws(Problem) -> Response {
     try Self.only(.get, .head, of: request)
     let store = store
     try await store.disk.run { () throws(Problem) in try store.checkRoom(for: 0) }
     let catalog = catalog
-    // A database that is away is waited for, and whoever asks has no time for that.
+    // The catalog waits for a database that is away, and the client has no time for that.
     let (answers, answer) = AsyncStream.makeStream(of: Problem?.self)
     let asking = Task {
       do throws(CatalogError) {

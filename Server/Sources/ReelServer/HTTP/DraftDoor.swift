@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 import Reel
 
-/// Uploads by the IETF's draft, as `URLSession` sends them: a plain upload, which goes on after an interruption.
+/// Uploads by the IETF's draft, as `URLSession` sends them: a plain upload that can be resumed after an interruption.
 struct DraftDoor: Sendable {
   let receiver: Receiver
-  /// Before the path of an upload's address.
+  /// What precedes the path in an upload's address.
   let publicURL: String
   private var store: UploadStore { receiver.store }
 
@@ -19,7 +19,7 @@ struct DraftDoor: Sendable {
       ])
   }
 
-  /// A request that begins an upload, and may be all of it.
+  /// Answers a request that begins an upload, and may bring all of it.
   func create(_ request: Request, _ context: ServerContext, _ terms: UploadTerms) async throws(Problem)
     -> Response
   {
@@ -32,9 +32,10 @@ struct DraftDoor: Sendable {
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
     let received = try await store.takingOver(terms.id) { stop throws(Problem) in
-      // Whose first request was cut off before they knew where to go on begin anew.
+      // A client whose first request was cut off before it learned the upload's address begins again.
       if let known = try await store.begin(terms.id, state) { return Receiver.Received.taken(known) }
-      // From here on its sender can go on. Some proxies take that for the answer (nginx does), and nobody has to be told.
+      // From here on the sender can resume. Some proxies take this response for the final one (nginx does), and it
+      // is not mandatory.
       if !Access.isOfProxy(request.headers), !request.headers.closesConnection {
         var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
         head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"
@@ -46,7 +47,7 @@ struct DraftDoor: Sendable {
     return await answer(received, part, place)
   }
 
-  /// `PATCH`.
+  /// Answers a `PATCH`.
   func append(_ id: UploadID, _ request: Request, _ context: ServerContext) async throws(Problem) -> Response
   {
     let part = try Draft.Part(request.headers, isCreation: false)
@@ -70,7 +71,7 @@ struct DraftDoor: Sendable {
   ) async throws(Problem) -> Receiver.Received {
     var upload = upload
     guard part.offset == upload.offset else { throw .standsElsewhere(upload.offset, than: part.offset) }
-    // Whoever missed the answer asks again.
+    // A client that missed the answer asks again.
     if upload.isComplete { return .taken(upload) }
     if let total = part.total {
       guard upload.state.length ?? total == total, total >= upload.offset else {
@@ -86,7 +87,7 @@ struct DraftDoor: Sendable {
     return try await receive(request, context, upload, part, until: stop)
   }
 
-  /// For who holds the upload. What came before an interruption is kept.
+  /// Receives the body. The caller must hold the upload. What came before an interruption is kept.
   private func receive(
     _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part,
     until stop: StopSignal
@@ -101,7 +102,7 @@ struct DraftDoor: Sendable {
     return .taken(taken)
   }
 
-  /// `HEAD`.
+  /// Answers a `HEAD`.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     let version = try Draft.version(request.headers)
     let found = try await store.findAtRest(id)

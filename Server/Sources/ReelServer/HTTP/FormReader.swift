@@ -1,37 +1,38 @@
 import NIOCore
 import Synchronization
 
-/// Takes the video and the words out of a form, as it comes.
+/// Extracts the video and the texts from a form as it comes.
 final class FormReader: Sendable {
   private struct State {
     var parser: MultipartParser
     var words: [String: [UInt8]] = [:]
     var wordCount = 0
-    /// Bytes that are not the video's.
+    /// The number of bytes that are not the video's.
     var otherCount = 0
-    /// The part that comes; nil for the video.
+    /// The name of the current part; nil for the video.
     var name: String?
     var hasVideo = false
-    /// Whether the file that comes has bytes.
+    /// Whether bytes of the current file have come.
     var isFileBegun = false
   }
-  /// Others are not kept.
+  /// The fields that are kept.
   private static let names: Set = ["author", "authorName", "caption", "music"]
-  /// Of all words together.
+  /// The most bytes of all texts together.
   private static let longestWords = 16_384
-  /// Of all that is not the video: words, heads, what is before and after.
+  /// The most bytes of all that is not the video: texts, headers, what is before and after.
   static let longestRest = 65_536
   private let state: Mutex<State>
 
-  /// Nil for what is no form.
+  /// Nil for a body that is not a form.
   /// - Throws: a 400 for a form without a boundary.
   init?(contentType: String?) throws(Problem) {
     guard let boundary = try MultipartParser.boundary(of: contentType) else { return nil }
     state = Mutex(State(parser: MultipartParser(boundary: boundary)))
   }
 
-  /// What of `bytes` is the video's.
-  /// - Throws: a 400 for what is no form, has more than one file, a word twice, or too much else.
+  /// The bytes of the video among `bytes`.
+  /// - Throws: a 400 for what is not a form, for more than one file, for a field that occurs twice, or for too much
+  ///   else.
   func video(in bytes: ByteBuffer) throws(Problem) -> ByteBuffer {
     try state.withLock { state throws(Problem) in
       var video = ByteBuffer()
@@ -44,7 +45,7 @@ final class FormReader: Sendable {
           }
         case .bytes(let bytes):
           guard let name = state.name else {
-            // Browsers send a field without a chosen file, too: as one that is empty.
+            // Browsers also send a file field without a chosen file, as an empty file.
             if !state.isFileBegun, state.hasVideo { throw .badRequest("a form may have one file") }
             (state.isFileBegun, state.hasVideo) = (true, true)
             video.writeBytes(bytes)

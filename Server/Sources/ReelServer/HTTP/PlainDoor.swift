@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 import Reel
 
-/// Uploads that come whole, as the body of one request: `curl --upload-file`, `fetch`, a form.
+/// Uploads that come whole in the body of one request: `curl --upload-file`, `fetch`, a form.
 struct PlainDoor: Sendable {
   let receiver: Receiver
-  /// Before the path of an upload's address.
+  /// What precedes the path in an upload's address.
   let publicURL: String
   private var store: UploadStore { receiver.store }
   private var judge: Judge { receiver.judge }
@@ -19,7 +19,7 @@ struct PlainDoor: Sendable {
     guard try Tus.hasBody(request.headers) else { throw .noVideo }
     let form = try FormReader(contentType: request.headers[.contentType])
     let length = try Tus.contentLength(request.headers)
-    // A form has some bytes more than its video.
+    // A form has somewhat more bytes than its video.
     let least = form == nil ? length : length.map { max(0, $0 - Int64(FormReader.longestRest)) }
     try terms.check(least)
     let query = request.uri.queryParameters
@@ -30,7 +30,7 @@ struct PlainDoor: Sendable {
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let waits = !request.headers.prefers("respond-async")
     let received = try await store.takingOver(terms.id) { stop throws(Problem) in
-      // A one-time address that has served its time says again what came of it.
+      // A one-time address that was used before tells its outcome again.
       if let known = try await store.begin(terms.id, state, atLeast: least) {
         return Receiver.Received.taken(known)
       }
@@ -40,11 +40,11 @@ struct PlainDoor: Sendable {
     case .refused(let verdict): return .judgement(.verdict(verdict))
     case .taken(let upload) where waits:
       let judgement = await judge.judgement(of: upload)
-      // Its sender is told to send it again, so it is not published behind their back.
+      // Its sender is told to send it again, so it must not be published without the sender's knowledge.
       if case .postponed = judgement { try? await store.discard(upload.id, madeAt: state.createdAt) }
       return .judgement(judgement)
     case .taken(let upload):
-      // Asked for at its address.
+      // The client asks for the outcome at the upload's address.
       Task { await judge.judgement(of: upload) }
       return .json(
         .accepted, UploadKeys(upload, expires: upload.expires(after: store.lifetime)),
@@ -52,7 +52,7 @@ struct PlainDoor: Sendable {
     }
   }
 
-  /// - Parameter isKept: whether it is to be there after a crash, as it is answered before its verdict.
+  /// - Parameter isKept: whether the upload must survive a crash, because it is answered before its verdict.
   private func receive(
     _ request: Request, _ context: ServerContext, _ state: UploadState, _ terms: UploadTerms,
     _ form: FormReader?, isKept: Bool, until stop: StopSignal
@@ -68,7 +68,7 @@ struct PlainDoor: Sendable {
         upload.state.words = try terms.words { form[$0] }.completed(by: state.words)
       }
       guard upload.offset > 0 else { throw .noVideo }
-      // That it is whole is to be known after a crash, too.
+      // After a crash it must also be known that the upload is complete.
       if isKept {
         try await store.keep(upload)
       } else if state.length == nil {

@@ -4,28 +4,28 @@ import Hummingbird
 import NIOCore
 import Reel
 
-/// Takes the body of a request into an upload.
+/// Receives the body of a request into an upload.
 struct Receiver: Sendable {
   let store: UploadStore
   let judge: Judge
   let reader: BodyReader
   let prober: any MediaProber
-  /// Bytes of the largest video.
+  /// The size of the largest video, in bytes.
   let maxSize: Int64
 
-  /// What came of a body.
+  /// The outcome of a body.
   enum Received: Sendable {
     /// The upload as it is now.
     case taken(Upload)
-    /// Its first bytes were enough.
+    /// It was refused because of its first bytes.
     case refused(Verdict)
   }
 
-  /// For who holds the upload, which gets no more bytes than it may have.
+  /// Receives the body into an upload, which gets no more bytes than it may have. The caller must hold the upload.
   /// - Parameters:
   ///   - checksum: of the body.
-  ///   - form: what takes the video out of the body, where it is not all of it.
-  ///   - stop: of who holds the upload.
+  ///   - form: extracts the video from the body, if it is a form.
+  ///   - stop: the signal that the holder of the upload got.
   /// - Throws: what ended it early; what has come until then is kept.
   func receive(
     _ request: Request, _ context: ServerContext, into upload: Upload,
@@ -44,7 +44,7 @@ struct Receiver: Sendable {
       case .whole: break
       case .cut: throw Problem(.badRequest, "interrupted", "the request was cut off before its end")
       case .tooSlow:
-        // Clients of uploads that can go on give up at a 4xx.
+        // Clients of resumable uploads abandon an upload at a 4xx.
         throw Problem(
           upload.state.isResumable ? .serviceUnavailable : .requestTimeout, "tooSlow",
           "the bytes came too slowly", retryAfter: 1)
@@ -69,7 +69,7 @@ struct Receiver: Sendable {
     }
   }
 
-  /// Bytes that an upload may have.
+  /// The largest number of bytes that an upload may have.
   func most(for upload: Upload) -> Int64 { min(upload.state.most ?? maxSize, maxSize) }
 
   private func taking(
@@ -89,14 +89,14 @@ struct Receiver: Sendable {
   }
 }
 
-/// Under which conditions somebody may upload something.
+/// The conditions under which a client may upload.
 struct UploadTerms: Sendable {
   let id: UploadID
   let maxSize: Int64
-  /// What is certain of the video, whatever its sender says.
+  /// What is certain about the video, whatever its sender says.
   private let ticket: UploadTicket?
 
-  /// Of who may do everything.
+  /// The terms of a client that may do everything.
   init(maxSize: Int64) { (id, self.maxSize, ticket) = (UploadID(), maxSize, nil) }
 
   init(_ ticket: UploadTicket, maxSize: Int64) {
@@ -107,11 +107,12 @@ struct UploadTerms: Sendable {
   /// Until when it is remembered that the address is spent.
   var rememberedUntil: Date? { ticket?.expires }
 
-  /// Bytes of each word that a stranger says.
+  /// The most bytes of each text from a stranger.
   private static let longestWord = 4_096
 
-  /// - Parameter said: by the sender, by name.
-  /// - Throws: a 400 for a word that is too long.
+  /// The metadata of the post.
+  /// - Parameter said: returns what the sender said, by name.
+  /// - Throws: a 400 for a text that is too long.
   func words(_ said: (String) -> String?) throws(Problem) -> PostMetadata {
     for name in ["caption", "music"] where ticket != nil && (said(name)?.utf8.count ?? 0) > Self.longestWord {
       throw .badRequest("\(name) is longer than \(Self.longestWord) bytes")
@@ -124,7 +125,7 @@ struct UploadTerms: Sendable {
       caption: said("caption"), music: said("music"))
   }
 
-  /// - Throws: a 413.
+  /// - Throws: a 413 for an upload that is too large.
   func check(_ length: Int64?) throws(Problem) {
     if let length, length > maxSize { throw .tooLarge(maxSize) }
   }

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import NIOHTTPTypes
 
-/// What a request comes with besides itself.
+/// What accompanies a request.
 struct ServerContext: InitializableFromSource, Sendable {
   let channel: any Channel
   let logger: Logger
@@ -13,7 +13,7 @@ struct ServerContext: InitializableFromSource, Sendable {
     (channel, logger) = (source.channel, source.logger)
   }
 
-  /// An answer before the answer (1xx). Whether it gets there does not matter.
+  /// Sends an informational response (1xx). Whether it arrives does not matter.
   func inform(_ head: HTTPResponse) async {
     try? await channel.writeAndFlush(HTTPResponsePart.head(head))
   }

@@ -3,10 +3,10 @@ import HTTPTypes
 import Hummingbird
 import Reel
 
-/// Uploads by tus 1.0.0, which may be interrupted at any time.
+/// Uploads by tus 1.0.0, which can be resumed after any interruption.
 struct TusDoor: Sendable {
   let receiver: Receiver
-  /// Before the path of an upload's address: empty, or scheme and host.
+  /// What precedes the path in an upload's address: nothing, or scheme and host.
   let publicURL: String
   private var store: UploadStore { receiver.store }
   private var judge: Judge { receiver.judge }
@@ -20,7 +20,7 @@ struct TusDoor: Sendable {
       ])
   }
 
-  /// `POST`. By an address for one upload it leads to that one, however often it is asked.
+  /// Answers a `POST`. By an address for one upload it always leads to the same upload, however often it comes.
   func create(_ request: Request, _ context: ServerContext, _ terms: UploadTerms) async throws(Problem)
     -> Response
   {
@@ -54,13 +54,14 @@ struct TusDoor: Sendable {
       return try await receiver.receive(
         request, context, into: upload, checksum: creation.checksum, until: stop)
     } catch {
-      // It is there, and its sender learns where: HEAD tells how far it came.
+      // The upload exists, and its sender must learn its address: `HEAD` tells how far it came.
       guard error.status != HTTPResponse.Status.checksumMismatch.code else { throw error }
       return .taken(try await store.find(terms.id))
     }
   }
 
-  /// `HEAD`. At the end of an upload clients take it for what became of it, so it waits for that, as `PATCH` does.
+  /// Answers a `HEAD`. At the end of an upload clients take the answer for its outcome, so it waits for the verdict, as
+  /// `PATCH` does.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     try Tus.checkVersion(request.headers)
     let found = try await store.findAtRest(id)
@@ -74,7 +75,7 @@ struct TusDoor: Sendable {
       headers: headers.merging(Response.headers(of: upload.state.verdict)))
   }
 
-  /// `PATCH`.
+  /// Answers a `PATCH`.
   func append(_ id: UploadID, _ request: Request, _ context: ServerContext) async throws(Problem) -> Response
   {
     let part = try Tus.Part(request.headers)
@@ -114,22 +115,23 @@ struct TusDoor: Sendable {
     }
   }
 
-  /// `DELETE`, as the draft has it, too.
+  /// Answers a `DELETE`, also one of the draft.
   func remove(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     if !Draft.isSpoken(in: request.headers) { try Tus.checkVersion(request.headers) }
     try await judge.concludeUnwritten(id)
     try await store.takingOver(id) { _ throws(Problem) in
       let upload = try await store.find(id)
-      // One that came whole may be a post, of which somebody has to be told; begun anew, its address would make another.
+      // A complete upload may be a post that must still be reported. If it were begun again, its address would make
+      // another one.
       if upload.isComplete, upload.state.verdict == nil { throw .busy }
-      // What became of an address for one upload is remembered.
+      // The outcome of an address for one upload is remembered.
       if upload.state.rememberedUntil != nil, upload.state.verdict != nil { return }
       try await store.remove(id)
     }
     return Response(status: .noContent)
   }
 
-  /// `GET`, which tus leaves to us: what became of it.
+  /// Answers a `GET`, which tus leaves open, with what became of the upload.
   func look(_ id: UploadID) async throws(Problem) -> Response {
     let upload = try await store.find(id)
     return .json(
@@ -137,10 +139,10 @@ struct TusDoor: Sendable {
       problem: upload.state.verdict?.problem, headers: Response.headers(of: upload.state.verdict))
   }
 
-  /// What is said to who has sent bytes: after the last of them what became of the video.
+  /// The answer to a request that has sent bytes: after the last of them it tells what became of the video.
   ///
-  /// As tus has it, that is a 204, and the verdict is in its headers; who prefers it (`return=representation`) gets the
-  /// verdict as JSON. A refusal is no success, and has a body in any case.
+  /// As tus requires, it is a 204 with the verdict in its headers. A client that prefers it (`return=representation`)
+  /// gets the verdict as JSON. A refusal is not a success, and always has a body.
   private func answer(
     _ received: Receiver.Received, _ id: UploadID, _ request: Request, created: Bool
   ) async -> Response {
@@ -165,7 +167,7 @@ struct TusDoor: Sendable {
       return Response(
         status: created ? .created : .noContent, headers: headers.merging(Response.headers(of: verdict)))
     case .verdict(let verdict):
-      // Not a 410: to a client of tus that is an upload to begin anew.
+      // Not a 410, at which a tus client would begin the upload again.
       return .json(
         .unprocessableContent, UploadKeys(verdict), problem: verdict.problem,
         headers: headers.merging(Response.headers(of: verdict)))

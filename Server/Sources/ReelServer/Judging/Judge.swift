@@ -5,10 +5,11 @@ import Logging
 import Reel
 import Synchronization
 
-/// Publishes uploads that are whole, and tells what became of them: each once, whoever asks, and however often.
+/// Publishes complete uploads and reports what became of them: each once, whoever asks, and however often.
 ///
-/// Whether a publication goes on has nothing to do with whether its sender still listens. If the process dies in the middle,
-/// the next judgement of the same upload goes on with it: its post is told as published until the verdict is on disk
+/// A publication continues whether or not its sender still listens. If the process dies in the middle, the next
+/// judgement of the same upload continues it: its post is reported as published until the verdict is on disk
+/// (``IngestOptions/isAcknowledged``).
 /// (``IngestOptions/isAcknowledged``).
 final class Judge: Sendable {
   private let services: IngestServices
@@ -21,33 +22,35 @@ final class Judge: Sendable {
   private let addresses: SharedAddresses?
   private let places: Places
   private let running = Mutex<[UploadID: Task<Judgement, Never>]>([:])
-  /// How often such videos were tried, and when that was counted last.
+  /// How often each doubtful video was tried, and when a try was last counted.
   private let doubts = Mutex<[ContentDigest: (tries: Int, at: Date)]>([:])
-  /// Verdicts that could not be written down yet: judged anew in this process, a post would be called a duplicate of itself.
+  /// Verdicts that could not be saved yet. If this process judged these uploads again, a post would be called a
+  /// duplicate of itself.
   private let unwritten = Mutex<[UploadID: Ending]>([:])
 
   private struct Ending {
     let verdict: Verdict
-    /// What the run told of posts.
+    /// What the run reported about posts.
     var told: [IngestEvent] = []
     /// Nil where none was needed.
     var run: IngestRun?
     var isAnnounced = false
   }
 
-  /// How often a video is tried of which it is in doubt whether it, or the server, is to blame.
+  /// How often a video is tried when it is in doubt whether the video or the server is to blame.
   private static let mostTries = 3
-  /// Seconds after which another try counts: what ails the server may last for some, in which a sender asks again and again.
+  /// Seconds after which another try counts: the server's trouble may last for a while, in which a sender asks again
+  /// and again.
   private static let tryPause = 50.0
-  /// Seconds after which a try counts no more.
+  /// Seconds after which a try no longer counts.
   private static let tryMemory = 3_600.0
   private static let mostDoubts = 1_000
 
   /// - Parameters:
-  ///   - atOnce: how many are judged at a time.
+  ///   - atOnce: the number of uploads judged at a time.
   ///   - outbox: where events of posts wait for the webhook; nil where there is none.
-  ///   - addresses: what is known of addresses for one upload to the servers that share the catalog; nil where it is this
-  ///     one's.
+  ///   - addresses: the record of addresses for one upload, for servers that share the catalog; nil where the catalog
+  ///     is this server's own.
   init(
     _ services: IngestServices, _ store: UploadStore, maxSize: Int64, posters: IngestOptions.Posters,
     atOnce: Int, outbox: EventOutbox? = nil, addresses: SharedAddresses? = nil, metrics: ServerMetrics,
@@ -58,14 +61,15 @@ final class Judge: Sendable {
     places = Places(atOnce)
   }
 
-  /// An upload will soon be whole. To start a reader takes longer than all that is done after its last byte.
+  /// Prepares for an upload that will soon be complete. Starting a reader takes longer than all that is done after the
+  /// last byte.
   func expectOne() async {
     async let preparation: Void? = try? services.uploader.prepare()
     await services.prober.warmUp(for: 1)
     await preparation
   }
 
-  /// What becomes of an upload whose bytes are all there.
+  /// Judges an upload whose bytes are all there.
   func judgement(of upload: Upload) async -> Judgement {
     if let verdict = upload.state.verdict { return .verdict(verdict) }
     let id = upload.id
@@ -81,9 +85,9 @@ final class Judge: Sendable {
     return await task.value
   }
 
-  /// The upload with what became of it, where it is whole and whoever asks waits for that.
-  /// - Parameter place: what is said of where the upload stands in any case.
-  /// - Throws: why there is no verdict yet: who asks would take anything else for one.
+  /// The upload with its verdict, if it is complete and the client waits for one.
+  /// - Parameter place: the headers that say where the upload stands, for an error.
+  /// - Throws: why there is no verdict yet: the client would take anything else for one.
   func told(_ upload: Upload, _ request: Request, place: HTTPFields) async throws(Problem) -> Upload {
     guard upload.isComplete, !request.headers.prefers("respond-async") else { return upload }
     switch await judgement(of: upload) {
@@ -97,8 +101,9 @@ final class Judge: Sendable {
     }
   }
 
-  /// Writes down a verdict that could not be: before its upload is removed, as a post may be told only after it.
-  /// - Throws: when it still can't.
+  /// Saves a verdict that could not be saved earlier. To be called before its upload is removed, as its post may still
+  /// have to be reported.
+  /// - Throws: when the verdict still can't be saved.
   func concludeUnwritten(_ id: UploadID) async throws(Problem) {
     guard unwritten.withLock({ $0[id] }) != nil else { return }
     let judgement = try await store.holding(id, waits: true) { () async throws(Problem) -> Judgement? in
@@ -108,12 +113,12 @@ final class Judge: Sendable {
     if case .unwritten(let problem) = judgement { throw problem }
   }
 
-  /// The same of all.
+  /// Saves all verdicts that could not be saved earlier.
   func concludeUnwritten() async {
     for id in unwritten.withLock({ Array($0.keys) }) { try? await concludeUnwritten(id) }
   }
 
-  /// Waits for all that are being judged.
+  /// Waits for all uploads that are being judged.
   func drain() async {
     while let task = running.withLock({ $0.values.first }) { _ = await task.value }
   }
@@ -122,7 +127,7 @@ final class Judge: Sendable {
     do {
       return try await store.holding(id, waits: true) { () throws(Problem) in
         if let ending = unwritten.withLock({ $0[id] }) { return await conclude(id, ending) }
-        // Much may have come of it between the look of who asks and now.
+        // The upload may have changed since the caller looked.
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
@@ -138,7 +143,7 @@ final class Judge: Sendable {
     defer { places.giveBack() }
     let (id, state) = (upload.id, upload.state)
     let file = try await store.seal(upload)
-    // Should the power fail once it is a post, somebody has to tell of it.
+    // If the power fails once it is a post, the next server has to report it.
     if outbox != nil, !state.isDurable { try await store.keep(upload) }
     guard try await spendAddress(of: upload, for: file.digest) else {
       return await conclude(id, Ending(verdict: .spent))
@@ -148,7 +153,7 @@ final class Judge: Sendable {
     options.maxSize = min(state.most ?? maxSize, maxSize)
     options.posters = posters
     options.jobs = 1
-    // The upload's own name says nothing.
+    // The upload's own name means nothing.
     options.keepsSourceName = false
     options.isAcknowledged = true
     let run = services.ingest([SourceInput(file)], options: options)
@@ -172,7 +177,8 @@ final class Judge: Sendable {
     }
   }
 
-  /// Counts a try, beside those of the last hour. By its bytes: who puts a video sends it anew each time.
+  /// Counts a try along with those of the last hour. The bytes identify the video, because a client that uses `PUT`
+  /// makes a new upload each time.
   private func isTriedEnough(_ digest: ContentDigest) -> Bool {
     let now = store.now
     return doubts.withLock { doubts in
@@ -185,7 +191,7 @@ final class Judge: Sendable {
     }
   }
 
-  /// Spends its address, where it came by one, for these bytes; false where others came by it before.
+  /// Spends the upload's address, if it came by one, for these bytes; false where other bytes came by it before.
   @discardableResult
   private func spendAddress(
     of upload: Upload, for digest: ContentDigest
@@ -203,16 +209,17 @@ final class Judge: Sendable {
     }
   }
 
-  /// Refuses an upload by its first bytes. For who holds it.
+  /// Refuses an upload because of its first bytes. The caller must hold it.
   func refuse(_ upload: Upload, _ verdict: Verdict) async throws(Problem) {
-    // Its address is spent all the same; there are no bytes that it would be for.
+    // Its address is spent all the same. There are no bytes to spend it for, hence zeros.
     if let digest = ContentDigest(sha256: [UInt8](repeating: 0, count: 32)) {
       try await spendAddress(of: upload, for: digest)
     }
     try await settle(upload.id, verdict)
   }
 
-  /// Writes a verdict down. Events go first: whoever dies in between judges the upload, and tells of it, again.
+  /// Saves a verdict. Events are saved first: if the process dies in between, the upload is judged, and reported,
+  /// again.
   private func conclude(_ id: UploadID, _ ending: Ending) async -> Judgement {
     var ending = ending
     do throws(Problem) {
@@ -220,7 +227,7 @@ final class Judge: Sendable {
       ending.isAnnounced = true
       try await settle(id, ending.verdict)
     } catch .noSuchUpload {
-      // It is over, and nobody asks any more; its post has been told.
+      // The upload's time is over, and nobody asks for it any more. Its post has been announced.
     } catch {
       unwritten.withLock { $0[id] = ending }
       log(error, id)
@@ -253,7 +260,7 @@ final class Judge: Sendable {
       ])
   }
 
-  /// Writes a verdict down. For who holds the upload.
+  /// Records a verdict. The caller must hold the upload.
   private func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     try await store.settle(id, verdict)
     metrics.count(verdict)
@@ -264,7 +271,7 @@ final class Judge: Sendable {
   }
 }
 
-/// A number of places that are waited for: first come, first served.
+/// A number of places, which are given out first come, first served.
 private final class Places: Sendable {
   private struct State {
     var free: Int

@@ -1,8 +1,8 @@
 import Reel
 import Synchronization
 
-/// Has a store made ready for many runs at once: each upload is a run of its own, and to make a folder ready takes syncs, to
-/// ask a bucket a request.
+/// Prepares a store once for many runs. Each upload is a run of its own, and a preparation takes syncs in a folder, or
+/// a request to a bucket.
 final class PreparedUploader: Uploader {
   private struct Preparation {
     let task: Task<Result<Void, UploadError>, Never>
@@ -12,8 +12,8 @@ final class PreparedUploader: Uploader {
   private let period: Duration
   private let newest = Mutex<Preparation?>(nil)
 
-  /// - Parameter period: how long it counts. What became of the store meanwhile is found out by each upload, and the next
-  ///   preparation; who was told to come again does so later than that.
+  /// - Parameter period: how long a preparation counts. A change in the store meanwhile is noticed by each upload, and
+  ///   by the next preparation; a client that was told to try again does so only after this period.
   init(_ base: any Uploader, period: Duration = .seconds(10)) { (self.base, self.period) = (base, period) }
 
   var traits: UploadTraits { base.traits }
@@ -21,12 +21,12 @@ final class PreparedUploader: Uploader {
   var staging: (any StagingArea)? { base.staging }
   var batches: (any BatchStore)? { base.batches }
 
-  /// As the base's; one that failed does not count.
+  /// Prepares the base, unless a preparation still counts. One that failed does not count.
   func prepare() async throws(UploadError) {
     let now = ContinuousClock.now
     let preparation = newest.withLock { newest in
       if let newest, now - newest.begun < period { return newest }
-      // Whoever else waits for it is not cancelled with who asked first.
+      // A task of its own: if the first caller is cancelled, the others still get the result.
       let task = Task { [base] in await Self.result(of: base) }
       let preparation = Preparation(task: task, begun: now)
       newest = preparation

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Reel
 
-/// What became of a video, for good.
+/// The final outcome of a video.
 struct Verdict: Hashable, Sendable, Codable {
   enum Word: String, Sendable, Codable, CaseIterable {
     /// It is a post now.
@@ -10,11 +10,11 @@ struct Verdict: Hashable, Sendable, Codable {
     case duplicate
     /// Its post was removed, and it is not to come back.
     case removed
-    /// It is not wanted, or it is no video.
+    /// It is not wanted, or it is not a video.
     case refused
   }
   let word: Word
-  /// Nil without one, and where it is not known.
+  /// Nil where there is none, or it is not known.
   let post: Post?
   /// Why there is no post.
   let problem: Problem?
@@ -27,7 +27,7 @@ struct Verdict: Hashable, Sendable, Codable {
   static func duplicate(_ post: Post?) -> Verdict { Verdict(.duplicate, post: post) }
   static func removed(_ problem: Problem) -> Verdict { Verdict(.removed, problem: problem) }
   static func refused(_ problem: Problem) -> Verdict { Verdict(.refused, problem: problem) }
-  /// Its address was for one upload, which came to another server.
+  /// Its address was for one upload, which another server has received.
   static let spent = refused(.spent(.unprocessableContent))
 
   var status: HTTPResponse.Status {
@@ -40,23 +40,23 @@ struct Verdict: Hashable, Sendable, Codable {
   }
 }
 
-/// The end of a publication, as a server tells it: a verdict, or that there is none yet.
+/// The end of a publication, as a server reports it: a verdict, or that there is none yet.
 enum Judgement: Hashable, Sendable {
   case verdict(Verdict)
-  /// It was not the video's fault: asked again, it may go better.
+  /// The video was not to blame: a later request may succeed.
   case postponed(Problem)
-  /// It has a verdict that could not be written down, and may be a post: asked again, that is told.
+  /// There is a verdict that could not be saved, and perhaps a post: a later request reports it.
   case unwritten(Problem)
 }
 
-// The one place where the end of a publication becomes an answer.
+// The only place where the end of a publication becomes an answer.
 extension Judgement {
   init(_ result: PublishResult) {
     switch result {
     case .published(let post): self = .verdict(.published(post))
     case .duplicate(let post): self = .verdict(.duplicate(post))
     case .removed(let removed):
-      // Why is between those who removed it.
+      // The reason is for those who removed it.
       self = .verdict(
         .removed(
           Problem(
@@ -64,12 +64,12 @@ extension Judgement {
         ))
     case .refused(let refusal): self.init(refusal)
     case .failed(let failure): self.init(failure)
-    // No run here is a dry one.
+    // Nothing here is a dry run.
     case .planned, .cancelled: self = .postponed(.shuttingDown)
     }
   }
 
-  /// What the first bytes say.
+  /// What an error about the first bytes means.
   init(_ error: ProbeError) { self.init(FileFailure(code: .probe(error.code), message: error.text)) }
 
   private init(_ refusal: FileRefused) {
@@ -84,7 +84,7 @@ extension Judgement {
     let status: HTTPResponse.Status? =
       switch failure.code {
       case .upload(.storeFull), .catalog(.diskFull): .insufficientStorage
-      // Its path is the server's.
+      // The file's path is the server's, so the video is not to blame.
       case .source, .other: .serviceUnavailable
       default: failure.code.isOfTheFile ? nil : .serviceUnavailable
       }
@@ -94,15 +94,15 @@ extension Judgement {
     }
     var problem = Problem(
       status, failure.code.rawValue, "the server can't publish it just now", retryAfter: 10)
-    // It names stores and folders, which are nobody else's business.
+    // The message names stores and folders, which do not concern the client.
     problem.detail = failure.message
     self = .postponed(problem)
   }
 }
 
 extension PublishResult {
-  /// What is said of the video if it goes on like that: it may be its fault, or that of a machine that has paused, or has too
-  /// little. Nil for any other end.
+  /// What is said about the video if the same failure keeps happening: either the video is to blame, or a machine that
+  /// was paused or has too little memory. Nil for any other end.
   var doubt: Problem? {
     guard case .failed(let failure) = self else { return nil }
     let what: String

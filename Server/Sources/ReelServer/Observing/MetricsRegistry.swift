@@ -1,21 +1,22 @@
 import CoreMetrics
 import Synchronization
 
-/// What is counted by swift-metrics, as Prometheus reads it (text format, version 0.0.4): the server's own numbers, and those
-/// of whatever library has some.
+/// The metrics of swift-metrics in Prometheus' text format (version 0.0.4): the server's own, and those of any library
+/// that has some.
 public final class MetricsRegistry: MetricsFactory {
   private struct State {
     var series: [SeriesName: Series] = [:]
     var help: [String: String] = [:]
   }
   private let state = Mutex(State())
-  /// Labels that a stranger could choose must not fill the memory: what comes after that many series is counted nowhere.
+  /// The largest number of series. A stranger could choose labels to fill the memory, so what comes after that is not
+  /// counted.
   private static let most = 10_000
 
-  /// Without any numbers.
+  /// Creates a registry without any metrics.
   public init() {}
 
-  /// Says what a number is.
+  /// Describes a metric.
   func describe(_ name: String, _ help: String) { state.withLock { $0.help[name] = help } }
 
   private func series(_ label: String, _ dimensions: [(String, String)], _ kind: Series.Kind) -> Series {
@@ -35,7 +36,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
   }
 
-  /// All of them, by their names.
+  /// All metrics, sorted by name.
   public func text() -> String {
     let (all, help) = state.withLock { ($0.series.values.map { $0 }, $0.help) }
     let families = Dictionary(grouping: all) { $0.name.metric }
@@ -49,43 +50,43 @@ public final class MetricsRegistry: MetricsFactory {
 
   // MARK: MetricsFactory
 
-  /// A number that grows.
+  /// Makes a number that only grows.
   public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     series(label, dimensions, .counter)
   }
-  /// The same, with a fraction.
+  /// Makes a number that only grows, with a fraction.
   public func makeFloatingPointCounter(
     label: String, dimensions: [(String, String)]
   ) -> any FloatingPointCounterHandler {
     series(label, dimensions, .counter)
   }
-  /// A number as it is now.
+  /// Makes a number with a current value.
   public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
     series(label, dimensions, .gauge)
   }
-  /// A sum and a count; where nothing is aggregated, a number as it is now.
+  /// Makes a sum and a count or, where nothing is aggregated, a number with a current value.
   public func makeRecorder(
     label: String, dimensions: [(String, String)], aggregate: Bool
   ) -> any RecorderHandler {
     series(label, dimensions, aggregate ? .summary : .gauge)
   }
-  /// A histogram, in seconds.
+  /// Makes a histogram, in seconds.
   public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     series(label, dimensions, .histogram)
   }
-  /// Forgets it.
+  /// Forgets a counter.
   public func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
-  /// Forgets it.
+  /// Forgets a counter with a fraction.
   public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
-  /// Forgets it.
+  /// Forgets a meter.
   public func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
-  /// Forgets it.
+  /// Forgets a recorder.
   public func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
-  /// Forgets it.
+  /// Forgets a timer.
   public func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
 }
 
-/// A number's name and labels, in the characters that there may be.
+/// The name and labels of a series, in the characters that Prometheus allows.
 private struct SeriesName: Hashable {
   let metric: String
   /// `a="1",b="2"`, or nothing.
@@ -130,17 +131,17 @@ private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHa
 {
   enum Kind: String { case counter, gauge, summary, histogram }
   private struct Value {
-    /// The number, or the sum of all.
+    /// The number, or the sum of all values.
     var sum = 0.0
     var count = 0
-    /// How many are no greater than each of ``bounds``.
+    /// For each of ``bounds``, the number of values that are no greater.
     var buckets = [Int](repeating: 0, count: Series.bounds.count)
   }
   let name: SeriesName
   let kind: Kind
   private let value = Mutex(Value())
 
-  /// Seconds, from an answer out of memory to an upload over a slow line.
+  /// In seconds, from an answer out of memory to an upload over a slow connection.
   private static let bounds = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800,
   ]

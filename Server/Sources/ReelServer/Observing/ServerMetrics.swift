@@ -24,7 +24,7 @@ final class ServerMetrics: Sendable {
     waitingEvents = Gauge(label: "reel_serve_webhook_waiting_events", factory: registry)
     closedConnections = Counter(label: "reel_serve_closed_connections_total", factory: registry)
     for (name, help) in Self.help { registry.describe(name, help) }
-    // Those that nothing happened to yet are 0, not missing.
+    // What has not happened yet is 0, not missing.
     for word in Verdict.Word.allCases { verdicts(word).increment(by: 0) }
     busy.record(0)
     waitingEvents.record(0)
@@ -55,13 +55,13 @@ final class ServerMetrics: Sendable {
     if let problem = verdict.problem { count(problem: problem.code) }
   }
 
-  /// - Parameter problem: a code of ours, never a stranger's word.
+  /// - Parameter problem: one of the server's own codes, never a stranger's word.
   func count(problem: String) {
     Counter(label: "reel_serve_problems_total", dimensions: [("code", problem)], factory: registry)
       .increment()
   }
 
-  /// - Parameter place: which of the server's; never a stranger's word.
+  /// - Parameter place: one of the server's own names, never a stranger's word.
   func count(_ status: HTTPResponse.Status, at place: String, after time: Duration) {
     Timer(
       label: "reel_serve_request_seconds",
@@ -76,8 +76,8 @@ final class ServerMetrics: Sendable {
   func countRefusedEvent() { refused.increment() }
   func count(eventsSetAside count: Int) { aside.increment(by: count) }
 
-  /// In Prometheus' text format, with what other libraries count.
-  /// - Parameter busy: uploads that are worked on now.
+  /// All metrics in Prometheus' text format, with those of other libraries.
+  /// - Parameter busy: the number of uploads that are being worked on.
   func text(busy count: Int, version: String) -> String {
     busy.record(count)
     Gauge(label: "reel_build_info", dimensions: [("version", version)], factory: registry).record(1)

@@ -2,36 +2,36 @@ import HTTPTypes
 import Logging
 import Tracing
 
-/// The trace that a request belongs to, as its sender names it (W3C Trace Context, `traceparent`): what is logged of it says
-/// so, too. Who exports spans bootstraps a tracer of their own in its place.
+/// The trace that a request belongs to, as its sender names it (W3C Trace Context, `traceparent`). Log entries about
+/// the request name it, too. A program that exports spans bootstraps a tracer of its own instead.
 public struct TraceContext: Instrument {
-  /// Reads that field alone.
+  /// Creates an instrument that reads that field alone.
   public init() {}
 
   private static let field = "traceparent"
 
-  /// What a log says of the request that it is about.
+  /// The metadata that name the trace in log entries about a request.
   public static let metadata = Logger.MetadataProvider {
     guard let trace = ServiceContext.current?.traceParent else { return [:] }
     return ["trace": "\(trace.split(separator: "-")[1])"]
   }
 
-  /// Takes the trace from what came, where it is one.
+  /// Takes the trace from `carrier`, if it has a valid one.
   public func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {
     context.traceParent = extractor.extract(key: Self.field, from: carrier).flatMap(Self.checked)
   }
 
-  /// Names the trace in what is sent.
+  /// Adds the trace to what is sent.
   public func inject<Carrier, Inject: Injector>(
     _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {
     if let trace = context.traceParent { injector.inject(trace, forKey: Self.field, into: &carrier) }
   }
 
-  /// Version, trace, parent and flags, in hexadecimal digits of lower case; later versions may have more ("Versioning of
-  /// traceparent"). A stranger's word: nothing else goes into a log.
+  /// Version, trace, parent and flags, in lower-case hexadecimal digits; nil for anything else. Later versions may have
+  /// more fields ("Versioning of traceparent"). The text is a stranger's, so nothing else of it goes into a log.
   static func checked(_ text: String) -> String? {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count >= 4, parts[0] != "00" || parts.count == 4, parts[0] != "ff",
@@ -54,7 +54,7 @@ extension ServiceContext {
   }
 }
 
-/// Fields of a request.
+/// Extracts the fields of a request.
 struct FieldExtractor: Extractor {
   func extract(key: String, from fields: HTTPFields) -> String? { HTTPField.Name(key).flatMap { fields[$0] } }
 }

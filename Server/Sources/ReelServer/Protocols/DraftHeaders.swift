@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// The resumable uploads of the IETF (draft-ietf-httpbis-resumable-upload), as far as headers go, in the versions that
-/// `URLSession` speaks; pure.
+/// The headers of the IETF's resumable uploads (draft-ietf-httpbis-resumable-upload), in the versions that `URLSession`
+/// speaks; pure.
 enum Draft {
-  /// By which an implementation tells which draft it follows.
+  /// The number by which an implementation tells which draft it follows.
   enum Version: Int, Sendable, CaseIterable {
     /// draft 01: `Upload-Incomplete`.
     case v3 = 3
@@ -14,23 +14,23 @@ enum Draft {
   }
   static let partType = "application/partial-upload"
 
-  /// What a request with bytes says of them.
+  /// What the headers of a request say about its bytes.
   struct Part: Hashable, Sendable {
     let version: Version
-    /// Where its bytes go.
+    /// The offset in the upload at which its bytes belong.
     let offset: Int64
     /// Whether its bytes are the upload's last ones.
     let completes: Bool
-    /// Bytes of its body, and of the whole upload; nil where that is not said.
+    /// The number of bytes of its body, and of the whole upload; nil where it is not stated.
     let (length, total): (Int64?, Int64?)
 
-    /// - Throws: a 400 for a version that is not known, and for what is no such request; a 415.
+    /// - Throws: a 400 for an unknown version or an invalid request, a 415 for another content type.
     init(_ headers: HTTPFields, isCreation: Bool) throws(Problem) {
       version = try Draft.version(headers)
       completes =
         switch version {
         case .v3: try !(Draft.flag(headers, .uploadIncomplete) ?? false)
-        // A part is the last one only where that is said.
+        // A part is the last one only if it says so.
         case .v5, .v6: try Draft.flag(headers, .uploadComplete) ?? isCreation
         }
       offset = isCreation && headers[.uploadOffset] == nil ? 0 : try Tus.count(headers, .uploadOffset)
@@ -52,12 +52,12 @@ enum Draft {
     }
   }
 
-  /// Whether `headers` are of this protocol.
+  /// Whether `headers` belong to this protocol.
   static func isSpoken(in headers: HTTPFields) -> Bool { headers[.uploadDraftInteropVersion] != nil }
 
-  /// Whether `headers` are of a version that is not known here, and of an upload that comes whole: for that the draft wants no
-  /// more than a plain upload.
-  /// - Throws: a 400 for a flag that is none.
+  /// Whether `headers` are of a version that is unknown here, and of an upload that comes whole, for which the draft
+  /// asks for no more than a plain upload.
+  /// - Throws: a 400 for an invalid flag.
   static func isWholeByAnother(_ headers: HTTPFields) throws(Problem) -> Bool {
     guard headers[.uploadDraftInteropVersion].flatMap({ Int($0) }).flatMap(Version.init) == nil else {
       return false
@@ -66,7 +66,7 @@ enum Draft {
     return complete ?? true && !(incomplete ?? false)
   }
 
-  /// - Throws: a 400.
+  /// - Throws: a 400 for an unknown version.
   static func version(_ headers: HTTPFields) throws(Problem) -> Version {
     guard let number = headers[.uploadDraftInteropVersion].flatMap({ Int($0) }),
       let version = Version(rawValue: number)
@@ -76,7 +76,7 @@ enum Draft {
     return version
   }
 
-  /// RFC 9651, 3.3.6. Nil where it is not said.
+  /// A Boolean field (RFC 9651, 3.3.6); nil where it is absent.
   private static func flag(_ headers: HTTPFields, _ name: HTTPField.Name) throws(Problem) -> Bool? {
     switch headers[name] {
     case nil: nil
@@ -86,8 +86,8 @@ enum Draft {
     }
   }
 
-  /// Where an upload stands.
-  /// - Parameter length: of all of it, where that is to be said.
+  /// The headers that say where an upload stands.
+  /// - Parameter length: of the whole upload, where that is to be stated.
   static func headers(
     _ version: Version, offset: Int64, isComplete: Bool, length: Int64? = nil
   ) -> HTTPFields {

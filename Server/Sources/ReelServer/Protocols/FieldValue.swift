@@ -1,10 +1,10 @@
 /// A field's value with its parameters: `form-data; name="a;b"; filename=c` (RFC 9110, 5.6.6).
 ///
-/// Read as widely as forms are written: with spaces around `=`, or without the quote at the end.
+/// Parsed as leniently as forms are written: with spaces around `=`, or without the closing quote.
 struct FieldValue: Hashable, Sendable {
-  /// What stands before the parameters, in lower case.
+  /// The text before the parameters, in lower case.
   let word: String
-  /// By name in lower case; the first of each name.
+  /// By name in lower case; the first one of each name counts.
   private let parameters: [String: String]
 
   init(parsing text: some StringProtocol) {
@@ -23,7 +23,7 @@ struct FieldValue: Hashable, Sendable {
 
   subscript(_ name: String) -> String? { parameters[name] }
 
-  /// Up to the next semicolon, which a quoted string may hold.
+  /// The value up to the next semicolon; a quoted string may contain semicolons.
   private static func value(_ rest: inout ArraySlice<UInt8>) -> String {
     _ = rest.take(while: isSpace)
     guard rest.first == UInt8(ascii: "\"") else { return text(rest.take { $0 != UInt8(ascii: ";") }) }

@@ -1,28 +1,29 @@
 import Glibc
 
-/// `multipart/form-data` (RFC 7578), piece by piece as it comes; pure.
+/// A parser of `multipart/form-data` (RFC 7578) that takes it piece by piece as it comes; pure.
 struct MultipartParser: Sendable {
   enum Event: Hashable, Sendable {
     /// A part begins.
     case part(name: String, isFile: Bool)
     /// Some of its bytes.
     case bytes([UInt8])
-    /// The last part has ended; whatever follows says nothing.
+    /// The last part has ended; whatever follows is ignored.
     case end
   }
   private enum Place {
     case preamble, headers, body, end
   }
-  /// Of a part's headers, and of what may stand before the first part.
+  /// The most bytes of a part's headers, and of what may stand before the first part.
   private static let longestHead = 8_192
   private static let (newLine, headEnd) = (Array("\r\n".utf8), Array("\r\n\r\n".utf8))
 
   private let delimiter: [UInt8]
   private var place = Place.preamble
-  /// What could not be told yet. The first delimiter need not have a line before it.
+  /// Bytes that could not be interpreted yet. Begins with a line break, which the first delimiter need not have before
+  /// it.
   private var rest = newLine
 
-  /// - Parameter boundary: of the `Content-Type`.
+  /// - Parameter boundary: that of the `Content-Type`.
   init(boundary: String) { delimiter = Array("\r\n--\(boundary)".utf8) }
 
   /// Whether a body of that type is a form.
@@ -31,7 +32,7 @@ struct MultipartParser: Sendable {
   }
 
   /// The boundary of `multipart/form-data; boundary=…`; nil for another type.
-  /// - Throws: a 400 for a form whose parts nobody can tell apart.
+  /// - Throws: a 400 for a form whose parts can't be told apart.
   static func boundary(of contentType: String?) throws(Problem) -> String? {
     guard let contentType, isForm(contentType) else { return nil }
     // RFC 2046, 5.1.1.
@@ -44,7 +45,7 @@ struct MultipartParser: Sendable {
     return boundary
   }
 
-  /// - Throws: a 400 for what is no form.
+  /// - Throws: a 400 for what is not a form.
   mutating func parse(_ bytes: some Sequence<UInt8>) throws(Problem) -> [Event] {
     rest += bytes
     var events: [Event] = []
@@ -54,10 +55,10 @@ struct MultipartParser: Sendable {
     return events
   }
 
-  /// Whether the form is there as a whole.
+  /// Whether the form is complete.
   var isAtEnd: Bool { place == .end }
 
-  /// Where the next step begins; nil where it takes more bytes. What is left is what `rest` has to keep from there.
+  /// Returns where the next step begins; nil if it needs more bytes. `rest` has to keep what is left from there on.
   private mutating func step(from start: Int, _ events: inout [Event]) throws(Problem) -> Int? {
     switch place {
     case .end:
@@ -119,7 +120,7 @@ extension [UInt8] {
     count - start >= pattern.count && self[start..<start + pattern.count].elementsEqual(pattern)
   }
 
-  /// Where the first byte of `pattern` stands next; the end where it does not.
+  /// The index of the next `byte`; the end where there is none.
   private func next(_ byte: UInt8, from start: Int) -> Int {
     withUnsafeBytes { bytes in
       guard let base = bytes.baseAddress, start < bytes.count,
@@ -129,7 +130,7 @@ extension [UInt8] {
     }
   }
 
-  /// Where `pattern` begins, at or behind `start`; nil where it is not.
+  /// Where `pattern` begins, at or after `start`; nil if it does not occur.
   fileprivate func position(of pattern: [UInt8], from start: Int) -> Int? {
     var place = next(pattern[0], from: start)
     while place < count {
@@ -139,7 +140,7 @@ extension [UInt8] {
     return nil
   }
 
-  /// Up to where it can't be `pattern` that begins, whatever follows.
+  /// The index before which `pattern` can't begin, whatever follows.
   fileprivate func undoubted(of pattern: [UInt8], from start: Int) -> Int {
     var place = next(pattern[0], from: Swift.max(start, count - pattern.count + 1))
     while place < count, !pattern.starts(with: self[place...]) { place = next(pattern[0], from: place + 1) }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// tus' `Upload-Checksum`: what the bytes of one request hash to (tus 1.0, checksum).
+/// tus' `Upload-Checksum`: the checksum of the bytes of one request (tus 1.0, checksum).
 struct PartChecksum: Hashable, Sendable {
   enum Algorithm: String, Sendable, CaseIterable {
     case sha256, sha512, sha1, md5
@@ -8,10 +8,10 @@ struct PartChecksum: Hashable, Sendable {
   let algorithm: Algorithm
   let digest: [UInt8]
 
-  /// For `Tus-Checksum-Algorithm`.
+  /// The value of `Tus-Checksum-Algorithm`.
   static var algorithms: String { Algorithm.allCases.map(\.rawValue).joined(separator: ",") }
 
-  /// - Throws: a 400 for another algorithm, or what is no digest of it.
+  /// - Throws: a 400 for another algorithm, or for an invalid digest.
   init(parsing header: String) throws(Problem) {
     let parts = header.split(separator: " ")
     guard parts.count == 2, let algorithm = Algorithm(rawValue: String(parts[0])) else {
@@ -25,7 +25,7 @@ struct PartChecksum: Hashable, Sendable {
 }
 
 extension PartChecksum.Algorithm {
-  /// Bytes.
+  /// The number of bytes of a digest.
   var length: Int {
     switch self {
     case .sha256: SHA256.byteCount
@@ -46,6 +46,6 @@ extension PartChecksum.Algorithm {
 }
 
 extension HashFunction {
-  /// The digest of what it was given so far.
+  /// The digest of the bytes so far.
   func digestBytes() -> [UInt8] { Array(finalize()) }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Reel
 
-/// Why a request is not answered as it was asked for: what `problems` of the answer says, and a status.
+/// Why a request is not answered as it asked: an entry in `problems` of the answer, and a status.
 struct Problem: Error, Hashable, Sendable, Codable {
   /// A rule of the policy that the video breaks.
   struct Violation: Hashable, Sendable, Codable {
@@ -9,19 +9,19 @@ struct Problem: Error, Hashable, Sendable, Codable {
     var message: String
   }
 
-  /// HTTP's.
+  /// The HTTP status.
   var status: Int
-  /// For programs; Reel's own where Reel says it.
+  /// For programs; Reel's own code where Reel reports the problem.
   var code: String
   /// One sentence for people.
   var message: String
-  /// What a policy has against it.
+  /// The rules of a policy that the video breaks.
   var violations: [Violation]?
-  /// Seconds after which the same request may go better; nil where it will not.
+  /// Seconds after which the same request may succeed; nil where it never will.
   var retryAfter: Int?
-  /// For the log alone; not kept.
+  /// For the log alone; not encoded.
   var detail: String?
-  /// What a protocol says of it in headers; not kept.
+  /// What a protocol adds in headers; not encoded.
   var headers: HTTPFields = [:]
 
   private enum CodingKeys: CodingKey { case status, code, message, violations, retryAfter }

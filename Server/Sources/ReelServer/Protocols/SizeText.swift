@@ -1,13 +1,13 @@
 import Reel
 
-/// Sizes as people write them: `500MB`, `2 GiB`, `1048576`.
+/// Sizes as users write them: `500MB`, `2 GiB`, `1048576`.
 public enum SizeText {
   private static let units: [(name: String, bytes: Int64)] = [
     ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("tb", 1_000_000_000_000),
     ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("tib", 1 << 40), ("b", 1), ("", 1),
   ]
 
-  /// Bytes, at least 1; nil when `text` is no size.
+  /// The number of bytes, at least 1; nil when `text` is not a size.
   public static func bytes(_ text: some StringProtocol) -> Int64? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let unit = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
@@ -17,7 +17,7 @@ public enum SizeText {
     return isTooLarge ? nil : bytes
   }
 
-  /// In the largest decimal unit that needs no fraction.
+  /// The size in the largest decimal unit that needs no fraction.
   static func text(_ bytes: Int64) -> String {
     let unit = units[..<4].last { bytes >= $0.bytes && bytes % $0.bytes == 0 }
     guard let unit else { return "\(bytes) bytes" }
@@ -25,11 +25,12 @@ public enum SizeText {
   }
 }
 
-/// Times as people write them, as `reel` takes them: `90`, `30s`, `15m`, `1.5h`, `7d`, `8w`. A number alone is seconds.
+/// Lengths of time as users write them, also for `reel`: `90`, `30s`, `15m`, `1.5h`, `7d`, `8w`. A number alone is in
+/// seconds.
 public enum TimeText {
   private static let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
 
-  /// Whole seconds, at least 1 and at most ten years; nil when `text` is no time.
+  /// Whole seconds, at least 1 and at most ten years; nil when `text` is not a time.
   public static func seconds(_ text: String) -> Int64? {
     let unit = text.last.flatMap { units[$0] }
     let number = unit == nil ? text[...] : text.dropLast()

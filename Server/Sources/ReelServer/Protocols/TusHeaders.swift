@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// tus 1.0.0 (<https://tus.io/protocols/resumable-upload>), as far as a request's headers go; pure.
+/// The request headers of tus 1.0.0 (<https://tus.io/protocols/resumable-upload>); pure.
 enum Tus {
   static let version = "1.0.0"
   static let extensions = "creation,creation-with-upload,expiration,termination,checksum"
@@ -16,10 +16,10 @@ enum Tus {
     }
   }
 
-  /// What a `PATCH` says of its bytes.
+  /// What a `PATCH` says about its bytes.
   struct Part: Hashable, Sendable {
     var offset: Int64
-    /// Nil for a body whose length is not said.
+    /// Nil for a body whose length is not stated.
     var length: Int64?
     var checksum: PartChecksum?
 
@@ -33,13 +33,13 @@ enum Tus {
     }
   }
 
-  /// What a `POST` says of the upload that it wants.
+  /// What a `POST` says about the upload that it asks for.
   struct Creation: Hashable, Sendable {
     var length: Int64
-    /// As it came: `HEAD` gives it back.
+    /// As received: `HEAD` returns it.
     var metadataHeader: String?
     var metadata: UploadMetadata
-    /// Of the bytes that come with it.
+    /// The checksum of the bytes that come with it.
     var checksum: PartChecksum?
 
     /// - Throws: 412, 413, 415, 400.
@@ -48,7 +48,7 @@ enum Tus {
       guard headers[.uploadDeferLength] == nil else {
         throw .badRequest("Upload-Length must be known when an upload is created here")
       }
-      // A part of a video may be one by itself: it would be published.
+      // A part of a video may itself be a video, and would be published.
       guard headers[.uploadConcat] == nil else {
         throw .badRequest(
           "uploads are not joined here (Upload-Concat): send the video as one, without parallel uploads")
@@ -64,7 +64,7 @@ enum Tus {
     }
   }
 
-  /// - Throws: a 415 when the body is none of an upload.
+  /// - Throws: a 415 when the body is not one of an upload.
   private static func checkType(_ headers: HTTPFields) throws(Problem) {
     guard FieldValue(parsing: headers[.contentType] ?? "").word == contentType else {
       throw Problem(
@@ -80,17 +80,17 @@ enum Tus {
     return try PartChecksum(parsing: header)
   }
 
-  /// Nil where none is said.
+  /// Nil where it is not stated.
   static func contentLength(_ headers: HTTPFields) throws(Problem) -> Int64? {
     headers[.contentLength] == nil ? nil : try count(headers, .contentLength)
   }
 
-  /// Whether a request brings bytes, as far as its head says.
+  /// Whether a request has a body, as far as its head says.
   static func hasBody(_ headers: HTTPFields) throws(Problem) -> Bool {
     try contentLength(headers) ?? (headers.isChunked ? 1 : 0) > 0
   }
 
-  /// A number of bytes: digits alone, and as many as an Int64 can hold.
+  /// A number of bytes: nothing but digits, and no more than an Int64 can hold.
   static func count(_ headers: HTTPFields, _ name: HTTPField.Name) throws(Problem) -> Int64 {
     guard let text = headers[name] else { throw .badRequest("\(name) is missing") }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) else {
@@ -105,17 +105,17 @@ extension Problem {
 }
 
 extension HTTPFields {
-  /// Whether the body comes in chunks: then nobody says how long it is.
+  /// Whether the body comes in chunks, so that its length is not stated.
   var isChunked: Bool { self[.transferEncoding] != nil }
 
-  /// Whether nothing more is to come on the connection (RFC 9112, 9.6).
+  /// Whether the sender closes the connection after this message (RFC 9112, 9.6).
   var closesConnection: Bool {
     self[values: .connection].contains { value in
       value.split(separator: ",").contains { FieldValue(parsing: $0).word == "close" }
     }
   }
 
-  /// Whether `Prefer` has the word (RFC 7240).
+  /// Whether `Prefer` contains the word (RFC 7240).
   func prefers(_ word: String) -> Bool {
     self[values: .prefer].contains { value in
       value.split(separator: ",").contains { part in
@@ -126,7 +126,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-  /// A name that is written here; `nil` would be a typing error that every test finds.
+  /// A header name that is written in the source; `nil` would be a typing error that every test finds.
   static func named(_ text: StaticString) -> HTTPField.Name {
     guard let name = HTTPField.Name("\(text)") else { preconditionFailure("\(text) is not a header's name") }
     return name
@@ -148,7 +148,7 @@ extension HTTPField.Name {
   static let host = named("Host")
   static let prefer = named("Prefer")
   static let preferenceApplied = named("Preference-Applied")
-  /// What became of an upload, in one word, where an answer has no body.
+  /// The verdict on an upload in one word, for answers without a body.
   static let reelVerdict = named("Reel-Verdict")
   /// The id of its post.
   static let reelPost = named("Reel-Post")

@@ -1,9 +1,9 @@
-/// The name of an upload: 128 bits that nobody guesses, so who knows it may go on with it.
+/// The name of an upload: 128 random bits that nobody can guess, so whoever knows them may resume the upload.
 struct UploadID: Hashable, Sendable, Codable, CustomStringConvertible {
-  /// 32 hexadecimal digits in lower case: also the name of its folder.
+  /// 32 lower-case hexadecimal digits: also the name of its folder.
   let description: String
 
-  /// Nil for what is no such name; so no path can be one.
+  /// Nil for any other text, so that no path can be taken for a name.
   init?(_ text: some StringProtocol) {
     guard text.utf8.count == 32,
       text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
@@ -11,7 +11,7 @@ struct UploadID: Hashable, Sendable, Codable, CustomStringConvertible {
     description = String(text)
   }
 
-  /// A new one.
+  /// Creates a random one.
   init() {
     let digits = Array("0123456789abcdef".utf8)
     let bits = UInt128.random(in: 0 ... .max)

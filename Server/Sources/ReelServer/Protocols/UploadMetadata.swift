@@ -1,10 +1,10 @@
 /// tus' `Upload-Metadata`: keys with values in base64, separated by commas (tus 1.0, creation).
 struct UploadMetadata: Hashable, Sendable {
-  /// Longer headers are refused: they are kept with the upload.
+  /// Longer headers are refused, because they are stored with the upload.
   private static let longest = 8_192
   private(set) var values: [String: String] = [:]
 
-  /// - Throws: a 400 for what is none: a key twice, a value that is no base64.
+  /// - Throws: a 400 for invalid metadata: a key that occurs twice, a value that is not Base64.
   init(parsing header: String) throws(Problem) {
     guard header.utf8.count <= Self.longest else {
       throw .badRequest("Upload-Metadata is longer than \(Self.longest) bytes")

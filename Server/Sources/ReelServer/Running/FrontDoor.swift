@@ -10,13 +10,13 @@ import ServiceLifecycle
 
 /// A server, from its start to its end.
 public enum FrontDoor {
-  /// Reel's, as the server is of one build with it.
+  /// The version of Reel, which is built together with the server.
   public static var version: String { ReelVersion.current }
 
-  /// Runs until SIGTERM or SIGINT. Then no connection is taken any more; uploads that can go on later are left as they are, and
-  /// what is being judged gets its verdict.
-  /// - Parameter registry: what its numbers are counted in, and what `/metrics` tells.
-  /// - Throws: a sentence, when it can't be started.
+  /// Runs the server until SIGTERM or SIGINT. Then it accepts no more connections; uploads that can be resumed later
+  /// are left as they are, and those that are being judged get their verdicts.
+  /// - Parameter registry: counts the metrics that `/metrics` reports.
+  /// - Throws: a sentence for users, when the server can't be started.
   public static func run(
     _ configuration: ServerConfiguration, logger: Logger, registry: MetricsRegistry
   ) async throws {
@@ -50,7 +50,7 @@ public enum FrontDoor {
       logger: logger)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        // The library closes last: what is begun needs it.
+        // The library closes last, because what has begun needs it.
         services: [.init(service: library), .init(service: application)]
           + library.deliveries.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
@@ -64,7 +64,7 @@ public enum FrontDoor {
     }
   }
 
-  /// - Returns: how many descriptors there may be now.
+  /// - Returns: the number of descriptors that are allowed now.
   private static func raiseFileLimit() -> Int {
     var limit = rlimit()
     let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -84,7 +84,7 @@ struct ServerLibrary: Service {
   private let addresses: SharedAddresses?
   let metrics: ServerMetrics
   private let logger: Logger
-  /// One, where there is a webhook.
+  /// One where there is a webhook, otherwise none.
   let deliveries: [WebhookDelivery]
 
   static func open(
@@ -99,7 +99,7 @@ struct ServerLibrary: Service {
     let folder = try await LibraryFolder.prepare(at: configuration.library)
     let prober = SandboxedProber(
       worker: .installed, workers: configuration.judgedAtOnce,
-      // Somebody would wait for the next one.
+      // Otherwise a client would wait for the next one to start.
       idleTime: .seconds(60), makesPosters: configuration.posters)
     try prober.checkInstallation()
     let disk = DiskThreads(count: 16)
@@ -166,13 +166,14 @@ struct ServerLibrary: Service {
       publicURL: configuration.publicURL)
   }
 
-  /// Removes what is over, and judges what an earlier server has left, or what could not be judged for a while.
+  /// Removes uploads whose time is over, and judges those that an earlier server left or that could not be judged for a
+  /// while.
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
         await judge.concludeUnwritten()
         await sweep()
-        // What can't be forgotten now is next time.
+        // What can't be forgotten now is forgotten next time.
         try? await addresses?.tidy(store.now)
         try? await Task.sleep(for: .seconds(60))
       }
@@ -195,7 +196,7 @@ struct ServerLibrary: Service {
         logger.error("an upload can't be read, and stays", metadata: ["folder": "\(store.folder)/\(id)"])
       }
       for id in complete {
-        // It may be gone meanwhile; the others are not.
+        // The upload may be gone meanwhile; the others are still there.
         guard let upload = try? await store.find(id) else { continue }
         Task { await judge.judgement(of: upload) }
       }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A file with a secret in it. All of it blocks.
+/// A file that holds a secret. All of it blocks.
 enum SecretFile {
   /// - Parameters:
-  ///   - what: the secret, for the sentence.
+  ///   - what: the name of the secret, for messages.
   ///   - maker: the command that makes such a file.
-  /// - Throws: a sentence for whoever starts the server, also where others may read the file.
+  /// - Throws: a sentence for the user who starts the server, also if others may read the file.
   static func read(_ path: String, _ what: String, maker: String) throws -> String {
-    // Where secrets are mounted, they are links.
+    // Mounted secrets are symbolic links.
     let place = realpath(path, nil)
     defer { free(place) }
     let target = place.map { String(cString: $0) } ?? path
@@ -34,8 +34,8 @@ enum SecretFile {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Makes it (0600).
-  /// - Throws: a sentence, where there is a file already, too.
+  /// Creates the file (0600).
+  /// - Throws: a sentence for the user, also if the file exists.
   static func make(at path: String, _ secret: String) throws {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else {

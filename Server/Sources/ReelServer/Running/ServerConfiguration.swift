@@ -1,49 +1,49 @@
 import Glibc
 import Reel
 
-/// How a server is run.
+/// The configuration of a server.
 public struct ServerConfiguration: Sendable {
   /// The library's folder.
   public var library: String
-  /// Where videos go, as `reel --to` takes it: a folder or a bucket; nil for the library's own folder.
+  /// Where videos go, as for `reel --to`: a folder or a bucket; nil for the library's own folder.
   public var to: String?
   /// `postgres://…`, where several servers share a catalog; nil for the library's own.
   public var catalog: String?
-  /// A policy as `reel --policy` takes it; nil for the built-in one.
+  /// A policy as for `reel --policy`; nil for the built-in one.
   public var policy: String?
-  /// Who is told of posts.
+  /// The webhook that is notified of posts.
   public var webhook: (address: String, secret: WebhookSecret)?
-  /// Where it listens.
+  /// The address to listen on.
   public var address: ListenAddress
-  /// Who has it may do everything; nil: everybody may who reaches the server.
+  /// The key that permits everything; nil if everybody who can reach the server may do everything.
   public var key: AccessKey?
-  /// Of pages whose scripts may use the server, such as `https://app.example`.
+  /// The origins of pages whose scripts may use the server, such as `https://app.example`.
   public var origins: Set<String> = []
-  /// What clients call the server, without a slash at its end; empty where they see it as it is.
+  /// The URL by which clients call the server, without a slash at its end; empty if they reach it directly.
   public var publicURL = ""
-  /// What viewers put before the name of a video; nil for its address in the store.
+  /// The URL that viewers put before the name of a video; nil for its address in the store.
   public var mediaURL: String?
-  /// Bytes of the largest video.
+  /// The size of the largest video, in bytes.
   public var maxSize: Int64 = 4_000_000_000
-  /// Seconds that an unfinished upload is kept after its last byte, and the verdict of one that is finished.
+  /// Seconds for which an unfinished upload is kept after its last byte, and the verdict on a finished one.
   public var lifetime: Int64 = 86_400
-  /// Bytes a second that a sender must bring, on average.
+  /// The lowest average rate of a sender, in bytes per second.
   public var leastRate: Int64 = 500
-  /// Seconds that a sender may say nothing.
+  /// Seconds for which a sender may pause.
   public var patience: Int64 = 30
   /// Whether posts get posters.
   public var posters = false
-  /// Videos that are judged at once.
+  /// The number of videos judged at once.
   public var judgedAtOnce = 8
-  /// Connections at once, as far as descriptors allow; others wait.
+  /// The number of connections at once, as far as descriptors allow; others wait.
   public var connections = 4_096
-  /// Connections of one address at once, but for this machine's; 0 for as many as it likes.
+  /// The number of connections at once of one address other than this machine's; 0 for no limit.
   public var connectionsOfAddress = 128
 
-  /// A server of `library` at `address`.
+  /// Creates the configuration of a server with `library` at `address`.
   public init(library: String, address: ListenAddress) { (self.library, self.address) = (library, address) }
 
-  /// - Throws: a sentence about what does not go together.
+  /// - Throws: a sentence about settings that do not go together.
   func check() throws {
     guard key != nil || address.isLoopback else {
       throw StartFailure(
@@ -66,8 +66,8 @@ public struct ServerConfiguration: Sendable {
     if !publicURL.isEmpty { _ = try Self.publicURL(publicURL) }
   }
 
-  /// As browsers send it: in lower case, and without the port that its scheme has anyway (RFC 6454, 6.2). Nil for what no
-  /// browser sends.
+  /// An origin as browsers send it: in lower case, and without the default port of its scheme (RFC 6454, 6.2). Nil for
+  /// what no browser sends.
   static func origin(_ text: String) -> String? {
     let text = text.lowercased()
     guard
@@ -78,8 +78,8 @@ public struct ServerConfiguration: Sendable {
     return isUsual ? "\(parts.scheme)://\(parts.host)" : text
   }
 
-  /// What clients call a server, without a slash at its end.
-  /// - Throws: a sentence for what is no address, or has a query.
+  /// The URL by which clients call a server, without a slash at its end.
+  /// - Throws: a sentence for what is not a URL, or has a query.
   public static func publicURL(_ text: String) throws -> String {
     guard
       text.wholeMatch(of: #/(?i)https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?(/[!-~&&[^?#]]*)?/#)
@@ -92,12 +92,12 @@ public struct ServerConfiguration: Sendable {
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 
-  /// How many connections a process may have that has so many descriptors: an upload takes three, and some are everybody's.
+  /// The number of connections for which so many descriptors are enough: an upload takes three, and some are shared.
   func connections(withDescriptors limit: Int) -> Int {
     min(connections, max(1, (limit - Self.sharedDescriptors) / 3))
   }
 
-  /// Of catalog, readers of videos, event loops.
+  /// The descriptors of the catalog, the readers of videos and the event loops.
   private static let sharedDescriptors = 40
 }
 
@@ -106,12 +106,12 @@ public struct ListenAddress: Hashable, Sendable {
   let host: String
   let port: Int
 
-  /// On this machine alone.
+  /// An address that only this machine can reach.
   public static let standard = ListenAddress(host: "127.0.0.1", port: 8080)
 
   private init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 
-  /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; port 0 is any that is free. Nil for anything else.
+  /// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; port 0 is any that is free. Nil for anything else.
   public init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       return nil
@@ -127,7 +127,7 @@ public struct ListenAddress: Hashable, Sendable {
     (self.host, self.port) = (String(host), Int(port))
   }
 
-  /// Why nobody can listen there; nil for any other error.
+  /// Why the server can't listen there; nil for any other error.
   func failure(_ code: Int32) -> StartFailure? {
     switch code {
     case EADDRINUSE:
@@ -142,6 +142,6 @@ public struct ListenAddress: Hashable, Sendable {
 
   var isNotHere: String { "--listen \(host):\(port): \(host) is no address of this machine" }
 
-  /// Whether only this machine gets there.
+  /// Whether only this machine can reach it.
   var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 }

@@ -3,9 +3,9 @@ import Reel
 /// Where the videos of a server go.
 enum ServerStore {
   /// - Parameters:
-  ///   - to: an address as `reel --to` takes it; nil for the library's own folder.
-  ///   - onNotice: told what the store can't promise.
-  /// - Throws: a sentence for whoever starts the server.
+  ///   - to: an address as for `reel --to`; nil for the library's own folder.
+  ///   - onNotice: called with what the store can't promise.
+  /// - Throws: a sentence for the user who starts the server.
   static func open(
     _ to: String?, _ library: LibraryFolder, _ catalog: any PostCatalog, publicBaseURL: String?,
     onNotice: @escaping @Sendable (String) -> Void
@@ -20,7 +20,7 @@ enum ServerStore {
     case .command, .firebase, .tus:
       throw StartFailure("a server stores in a folder or in a bucket (s3://…), not yet in \(to)")
     }
-    // Neither goes on from what an earlier process has noted.
+    // Neither kind of store resumes what an earlier process began, so checkpoints need not last.
     let store = try await AddressedStore.open(
       at: to, publicBaseURL: publicBaseURL, checkpoints: MemoryCheckpoints(), onNotice: onNotice)
     try await store.checkIsMounted(in: catalog)

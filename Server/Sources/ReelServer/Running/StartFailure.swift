@@ -1,4 +1,4 @@
-/// Why a server can't be started; one sentence for who starts it.
+/// Why a server can't be started: one sentence for the user who starts it.
 public struct StartFailure: Error, CustomStringConvertible {
   /// The sentence.
   public let description: String

@@ -2,9 +2,9 @@ import Crypto
 import Glibc
 import Reel
 
-/// What the first bytes of an upload hash to.
+/// The hash of the first bytes of an upload.
 struct ContentHash: Sendable {
-  /// How many bytes.
+  /// The number of bytes hashed.
   private(set) var count: Int64 = 0
   private var hash = SHA256()
 
@@ -22,17 +22,17 @@ struct ContentHash: Sendable {
 }
 
 extension UploadFiles {
-  /// Bytes that are read before somebody else's turn at the disk.
+  /// The number of bytes to read before another upload gets its turn at the disk.
   private static let turn: Int64 = 8 << 20
 
-  /// Goes on with `hash` by what is on disk: up to `end`, or for a turn.
-  /// - Throws: a 404 where there are not so many bytes.
+  /// Continues `hash` with the bytes on disk, up to `end` or for one turn.
+  /// - Throws: a 404 where there are not as many bytes.
   func hash(going hash: ContentHash, to end: Int64) throws(Problem) -> ContentHash {
-    // SMB, and some NFS servers, sync only for whoever may write.
+    // On SMB and some NFS servers, only a descriptor that may write can sync.
     let received = try Disk.opened(path, O_RDWR)
     let found = received == nil ? try Disk.opened(wholePath, O_RDONLY) : received
     guard let file = found else { throw .noSuchUpload }
-    // What is sealed was on disk before, and may be a post.
+    // A sealed file was synced before, and may be a post.
     if received != nil { try sync(file) }
     var hash = hash
     let end = min(end, hash.count + Self.turn)
@@ -48,8 +48,8 @@ extension UploadFiles {
     return hash
   }
 
-  /// A dead process may have written what the disk would not take: it is in memory, where it can be read, and not said twice.
-  /// So it goes.
+  /// Syncs the file. A dead process may have written bytes that the disk did not accept. They can still be read from
+  /// memory, and the error is not reported again, so such an upload is removed now.
   private func sync(_ file: OpenFile) throws(Problem) {
     while fdatasync(file.number) != 0 {
       let code = errno

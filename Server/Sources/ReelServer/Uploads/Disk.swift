@@ -3,12 +3,12 @@ import Glibc
 import NIOPosix
 import Synchronization
 
-/// Threads that may wait for a disk: no event loop does, and none of Swift's own threads.
+/// Threads that may wait for a disk. Event loops and Swift's own threads must not.
 ///
-/// At most one call for each request is in the queue.
+/// Each request has at most one call in the queue.
 final class DiskThreads: Sendable {
   private let pool: NIOThreadPool
-  /// Bytes of all uploads that wait to be written.
+  /// The number of bytes of all uploads that wait to be written.
   let waiting = Atomic(0)
 
   init(count: Int) {
@@ -28,7 +28,7 @@ final class DiskThreads: Sendable {
     return try result.get()
   }
 
-  /// - Parameter body: called on one of the threads, with false once they are to end.
+  /// - Parameter body: called on one of the threads, with false when they are being shut down.
   func start(_ body: @escaping @Sendable (Bool) -> Void) {
     pool.submit { body($0 == .active) }
   }
@@ -36,9 +36,9 @@ final class DiskThreads: Sendable {
   func close() async { try? await pool.shutdownGracefully() }
 }
 
-/// System calls on files. All of it blocks.
+/// System calls on files. All of them block.
 enum Disk {
-  /// Calls `body` again as long as a signal interrupts it.
+  /// Calls `body`, and repeats it as long as a signal interrupts it.
   @discardableResult
   static func call<Number: FixedWidthInteger>(
     _ name: String, _ body: () -> Number
@@ -50,7 +50,7 @@ enum Disk {
     }
   }
 
-  /// Nil when there is no such file.
+  /// The contents of a file; nil when there is no such file.
   static func contents(of path: String) throws(Problem) -> [UInt8]? {
     guard let file = try opened(path, O_RDONLY) else { return nil }
     var (bytes, filled) = ([UInt8](repeating: 0, count: 4_096), 0)
@@ -66,8 +66,8 @@ enum Disk {
     }
   }
 
-  /// Puts `bytes` in place of what is at `path`, as a whole.
-  /// - Parameter durably: whether it is there after a power cut, too.
+  /// Replaces the file at `path` by one with `bytes`, atomically.
+  /// - Parameter durably: whether the new file must survive a power cut.
   static func replace(_ path: String, with bytes: [UInt8], durably: Bool) throws(Problem) {
     let new = path + ".new"
     let file = try open(new, O_WRONLY | O_CREAT | O_TRUNC)
@@ -90,18 +90,18 @@ enum Disk {
         pwrite(
           file.number, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
       }
-      // Some file systems of FUSE take nothing, and say no error.
+      // Some FUSE file systems write nothing and report no error.
       guard count > 0 else { throw Problem(errno: EIO, in: "pwrite") }
       done += count
     }
   }
 
-  /// Of ours alone (0600), without following a link.
+  /// Opens a file without following a symbolic link. A new file is for this user alone (0600).
   static func open(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile {
     OpenFile(number: try call("open") { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
   }
 
-  /// Nil when there is no such file.
+  /// Opens a file; nil when there is no such file.
   static func opened(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile? {
     do throws(Problem) {
       return try open(path, flags)
@@ -111,14 +111,14 @@ enum Disk {
     }
   }
 
-  /// Nil when there is no such file.
+  /// The status of a file; nil when there is no such file.
   static func status(of path: String) -> stat? {
     var status = stat()
     return lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Makes the folder (0700) where it is missing; it may be a link to one.
-  /// - Returns: its path without links: nothing here follows any.
+  /// Creates the folder (0700) if it is missing; it may be a symbolic link to one.
+  /// - Returns: its path without symbolic links, as nothing here follows any.
   static func makeFolder(_ path: String) throws(Problem) -> String {
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
     try syncFolder(of: path)
@@ -136,7 +136,7 @@ enum Disk {
     try call("fsync") { fsync(folder.number) }
   }
 
-  /// Bytes that may still be written where `path` is.
+  /// The number of bytes that may still be written where `path` is.
   static func room(at path: String) throws(Problem) -> Int64 {
     var status = statvfs()
     try call("statvfs") { statvfs(path, &status) }
@@ -145,7 +145,7 @@ enum Disk {
     return isTooLarge ? .max : bytes
   }
 
-  /// The names in a folder: those that are hidden, or those that are not.
+  /// The names in a folder, either those that are hidden or those that are not.
   static func names(in folder: String, hidden: Bool = false) throws(Problem) -> [String] {
     guard let stream = opendir(folder) else { throw Problem(errno: errno, in: "opendir") }
     defer { closedir(stream) }
@@ -160,7 +160,7 @@ enum Disk {
   }
 }
 
-/// An open file, closed when nobody holds it any more.
+/// An open file, which is closed when its last reference is released.
 final class OpenFile: Sendable {
   let number: Int32
 
@@ -175,7 +175,7 @@ final class OpenFile: Sendable {
 }
 
 extension Problem {
-  /// What a system call on an upload's files says.
+  /// The problem behind the error of a system call on an upload's files.
   init(errno code: Int32, in call: String) {
     switch code {
     case ENOSPC, EDQUOT, EFBIG: self = .diskFull

@@ -1,14 +1,14 @@
-/// How slowly the bytes of a request may come; pure.
+/// The slowest pace at which the bytes of a request may come; pure.
 struct SenderPace: Hashable, Sendable {
-  /// Bytes a second, on average since the request began.
+  /// In bytes per second, averaged since the request began.
   var least: Int64
-  /// How long a request may take before that counts, and how long it may say nothing at all.
+  /// How long a request may take before the average counts, and how long it may pause.
   var patience: Duration
 
   /// - Parameters:
-  ///   - received: bytes so far.
-  ///   - elapsed: since the request began.
-  ///   - silence: since its last byte.
+  ///   - received: the number of bytes so far.
+  ///   - elapsed: the time since the request began.
+  ///   - silence: the time since its last byte.
   func isTooSlow(received: Int64, elapsed: Duration, silence: Duration) -> Bool {
     if silence > patience { return true }
     guard elapsed > patience else { return false }
@@ -16,7 +16,8 @@ struct SenderPace: Hashable, Sendable {
   }
 }
 
-/// How far a sender is. What is being written is not the sender's time: nothing more is read meanwhile, however fast it comes.
+/// The progress of a sender. The time that writing takes is not counted as the sender's: nothing more is read
+/// meanwhile, however fast it sends.
 struct SenderProgress: Sendable {
   private(set) var received: Int64 = 0
   private let begun: ContinuousClock.Instant
@@ -26,7 +27,7 @@ struct SenderProgress: Sendable {
 
   init(begun: ContinuousClock.Instant) { (self.begun, last) = (begun, begun) }
 
-  /// These are written from now on.
+  /// Notes the arrival of bytes that are being written from now on.
   mutating func noteArrival(of count: Int, at now: ContinuousClock.Instant) {
     received += Int64(count)
     writingSince = now

@@ -2,22 +2,24 @@ import Crypto
 import FoundationEssentials
 import Reel
 
-/// Which bytes came by an address for one upload, as the catalog tells it to all its servers: whose are whole first, at whichever,
-/// are the upload, and others are none. The same bytes may come once more, as they make one post.
+/// A record in the catalog of which bytes came by an address for one upload, for all servers that share the catalog.
+/// The upload that is complete first, on whichever server, counts, and others are refused. The same bytes may come
+/// again, as they make only one post.
 struct SharedAddresses: Sendable {
   private static let prefix = "address-"
-  /// Seconds that it is known after the address's end: what was begun before may still come.
+  /// How many seconds after the address's end the record is kept: an upload that began earlier may still arrive.
   private static let lifetime: Double = 30 * 86_400
   private let catalog: any UploadCheckpoints
   private let destination: Destination
 
-  /// - Parameter destination: of the servers' posts.
+  /// - Parameter destination: that of the servers' posts.
   init(_ catalog: any UploadCheckpoints, _ destination: Destination) {
     (self.catalog, self.destination) = (catalog, destination)
   }
 
-  /// Whether the address of `id` is spent for these bytes, by this call or before; never where it will soon be forgotten.
-  /// - Parameter end: of the address.
+  /// Whether the address of `id` is spent for these bytes, by this call or an earlier one; false if the record would
+  /// soon be forgotten.
+  /// - Parameter end: when the address expires.
   func spend(
     _ id: UploadID, until end: Date, for digest: ContentDigest, now: Date
   ) async throws(CatalogError) -> Bool {
@@ -27,7 +29,7 @@ struct SharedAddresses: Sendable {
     return try await catalog.checkpoint(of: key, in: destination) == use
   }
 
-  /// Forgets what no upload can ask for any more.
+  /// Forgets the records that no upload can need any more.
   func tidy(_ now: Date) async throws(CatalogError) {
     let keys = try await catalog.keys(in: destination, after: ObjectKey(Self.prefix), limit: 1_000)
     for key in keys {
@@ -37,7 +39,8 @@ struct SharedAddresses: Sendable {
     }
   }
 
-  /// Sorted by the end. Who reads the catalog does not learn the upload's name, by which it could be gone on with.
+  /// A key that sorts by the address's end. It contains only a hash of the upload's name, so that a reader of the
+  /// catalog can't resume the upload.
   private static func key(_ id: UploadID, _ end: Date) -> ObjectKey? {
     let seconds = String(max(0, Int64(end.timeIntervalSince1970)))
     let name = Base64.encodeForURL(SHA256.hash(data: Data("\(id)".utf8)))

@@ -1,4 +1,4 @@
-/// Asks who takes bytes into an upload to stop.
+/// Asks a request that is receiving bytes into an upload to stop.
 struct StopSignal: Sendable {
   private let asked: AsyncStream<Void>
   private let asking: AsyncStream<Void>.Continuation
@@ -7,7 +7,7 @@ struct StopSignal: Sendable {
 
   func ask() { asking.yield() }
 
-  /// Waits until it is asked; false where its task is cancelled before. One task may wait.
+  /// Waits until it is asked; returns false if its task is cancelled first. Only one task may wait.
   func isAsked() async -> Bool {
     for await _ in asked { return true }
     return false

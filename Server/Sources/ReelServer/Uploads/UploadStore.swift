@@ -4,37 +4,37 @@ import HTTPTypes
 import Reel
 import Synchronization
 
-/// The uploads of a server, in a folder of its own. The disk is what counts: in memory is who is at work on which, which ends
-/// with the process, and what bytes hash to, which can be read again.
+/// The uploads of a server, in a folder of its own. The disk is authoritative. Memory holds only who is working on
+/// which upload, which ends with the process, and content hashes, which can be computed again.
 final class UploadStore: Sendable {
   let folder: String
   let disk: DiskThreads
-  /// Seconds that an upload is kept after its last byte.
+  /// Seconds for which an upload is kept after its last byte.
   let lifetime: Int64
   private let clock: any WallClock
   private let openedAt: Date
   private let room: @Sendable (String) throws(Problem) -> Int64
-  /// Those that are worked on.
+  /// The uploads that are being worked on.
   private let held = Mutex<[UploadID: Hold]>([:])
-  /// Of uploads that are not at their end.
+  /// The content hashes of uploads that have no verdict yet.
   private let hashes = Mutex<[UploadID: ContentHash]>([:])
-  /// Held as long as this lives: two servers would write to one upload.
+  /// Locked as long as this object lives: two servers must not write to the same upload.
   private let lock: OpenFile
 
-  /// Who works on an upload, and who waits for that to end.
+  /// Who holds an upload, and who waits for it.
   private struct Hold {
-    /// Of who takes bytes into it; nil for who is not to be disturbed.
+    /// Stops a holder that receives bytes; nil for a holder that must not be interrupted.
     var stop: StopSignal?
     var waiting: [(stop: StopSignal?, turn: CheckedContinuation<Bool, Never>)] = []
   }
-  /// How long a lock is waited for: the child of a server that was killed has it, too, between its fork and its exec.
+  /// How long to wait for the lock: a child of a server that was killed has it, too, between its fork and its exec.
   private static let lockPatience = Duration.seconds(5)
-  /// Bytes that every upload needs besides its own: for what is known of it, and for its post.
+  /// Bytes that every upload needs besides its content: for its state and its post.
   private static let leastRoom: Int64 = 1 << 20
 
-  /// Makes the folder (0700) where it is missing; it may be a link to one. Blocks.
-  /// - Parameter room: bytes that may still be written to a folder.
-  /// - Throws: a 503 when another server has it.
+  /// Creates the folder (0700) if it is missing; it may be a symbolic link to one. Blocks.
+  /// - Parameter room: the number of bytes that may still be written to a folder.
+  /// - Throws: a 503 when another server uses the folder.
   init(
     folder: String, disk: DiskThreads, lifetime: Int64, clock: any WallClock = SystemWallClock(),
     room: @escaping @Sendable (String) throws(Problem) -> Int64 = { path throws(Problem) in
@@ -60,7 +60,8 @@ final class UploadStore: Sendable {
 
   func files(_ id: UploadID) -> UploadFiles { UploadFiles(id, in: folder) }
 
-  /// Does something with the files of uploads. Where their folder is out of reach, nobody can say that there is no such upload.
+  /// Runs `body`, which works on the files of uploads, on a disk thread. If their folder is out of reach, an upload
+  /// that is not found is not reported as missing.
   func onDisk<Value: Sendable>(
     _ body: @escaping @Sendable () throws(Problem) -> Value
   ) async throws(Problem) -> Value {
@@ -74,7 +75,7 @@ final class UploadStore: Sendable {
     }
   }
 
-  /// - Throws: a 503 where the folder is not there, or is another: that of a mount whose disk is gone, say.
+  /// - Throws: a 503 where the folder is missing or is another one, for example because the disk of a mount is gone.
   private func checkFolder() throws(Problem) {
     if let there = Disk.status(of: folder + "/.lock"), let own = lock.status, there.st_ino == own.st_ino,
       there.st_dev == own.st_dev
@@ -87,15 +88,15 @@ final class UploadStore: Sendable {
     throw problem
   }
 
-  /// Makes an upload, unless there is one of that name, which it returns then. One whose time is over makes place.
-  /// - Parameter least: bytes that it will have at least, where its length is not known.
+  /// Creates an upload. If one of that name exists, returns that one instead, unless its time is over.
+  /// - Parameter least: the least number of bytes that it will have, if its length is not known.
   /// - Throws: a 507 when there is no room for it.
   func make(
     _ id: UploadID, _ state: UploadState, atLeast least: Int64? = nil
   ) async throws(Problem) -> Upload? {
     let files = files(id)
     return try await onDisk { [self] () throws(Problem) in
-      // One that is there takes no more room.
+      // An existing upload takes no more room.
       if let known = try files.find() {
         guard isOver(known, isSealed: files.isSealed) else { return known }
         files.remove()
@@ -106,15 +107,15 @@ final class UploadStore: Sendable {
     }
   }
 
-  /// Blocks.
-  /// - Throws: a 507 when there is no room for an upload of so many bytes, a 503 where there is no place.
+  /// Checks that the folder is there and has room. Blocks.
+  /// - Throws: a 507 when there is no room for an upload of that many bytes, a 503 when the folder is not there.
   func checkRoom(for length: Int64) throws(Problem) {
     try checkFolder()
     guard try room(folder) - Self.leastRoom >= length else { throw .diskFull }
   }
 
-  /// Makes an upload, also in place of one of that name that never came whole. One that did may be a post: it is returned, to
-  /// be judged and told. For who holds it.
+  /// Creates an upload, also in place of one of that name that was never completed. A completed one may be a post, so
+  /// it is returned, to be judged and reported. The caller must hold the upload.
   func begin(
     _ id: UploadID, _ state: UploadState, atLeast least: Int64? = nil
   ) async throws(Problem) -> Upload? {
@@ -137,7 +138,8 @@ final class UploadStore: Sendable {
     return upload
   }
 
-  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
+  /// `problem` with headers that say where the upload stands now, so that its sender need not ask. The caller must hold
+  /// the upload.
   func placed(_ problem: Problem, _ id: UploadID, _ place: (Upload) -> HTTPFields) async -> Problem {
     guard let upload = try? await find(id) else { return problem }
     var problem = problem
@@ -145,9 +147,9 @@ final class UploadStore: Sendable {
     return problem
   }
 
-  /// Works on an upload that nobody else works on meanwhile.
-  /// - Parameter waits: whether to wait for who does.
-  /// - Throws: a 423 when somebody does.
+  /// Runs `body` while nobody else works on the upload.
+  /// - Parameter waits: whether to wait for the present holder.
+  /// - Throws: a 423 when there is a holder and the call does not wait.
   func holding<Value>(
     _ id: UploadID, waits: Bool = false, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Problem) -> Value
@@ -157,11 +159,11 @@ final class UploadStore: Sendable {
     return try await body()
   }
 
-  /// Works on an upload for a request of its sender. An earlier request that takes bytes into it is asked to stop, and waited
-  /// for: its line may be dead, and only who comes later is certainly there
+  /// Runs `body` for a request of the upload's sender. An earlier request that is receiving bytes is asked to stop and
+  /// waited for: its connection may be dead, and only the later request certainly has a client
   /// (draft-ietf-httpbis-resumable-upload, "Concurrency").
-  /// - Parameter body: gets the signal by which it is asked itself, which whoever reads a request has to heed.
-  /// - Throws: a 423 while it is being judged.
+  /// - Parameter body: gets the signal that asks this request to stop; the reader of the request's body must heed it.
+  /// - Throws: a 423 while the upload is being judged.
   func takingOver<Value>(
     _ id: UploadID, isolation: isolated (any Actor)? = #isolation,
     _ body: (StopSignal) async throws(Problem) -> Value
@@ -172,19 +174,20 @@ final class UploadStore: Sendable {
     return try await body(stop)
   }
 
-  /// As ``find(_:)``, once nobody takes bytes into it: else it would not stay where it is said to stand.
+  /// As ``find(_:)``, but first stops a request that is receiving bytes: otherwise the offset would move on after it is
+  /// reported.
   func findAtRest(_ id: UploadID) async throws(Problem) -> Upload {
     guard held.withLock({ $0[id]?.stop != nil }) else { return try await find(id) }
     do throws(Problem) {
       return try await takingOver(id) { _ throws(Problem) in try await find(id) }
     } catch {
-      // It came whole meanwhile, and is being judged.
+      // It was completed meanwhile, and is being judged.
       guard error == .busy else { throw error }
       return try await find(id)
     }
   }
 
-  /// Waits for its turn, where whoever has it can be asked to stop or is to be waited for.
+  /// Takes the upload, and waits for it where `waits` says so or the holder can be asked to stop.
   private func take(_ id: UploadID, _ stop: StopSignal?, waits: Bool) async -> Bool {
     await withCheckedContinuation { turn in
       let isTaken: Bool? = held.withLock { held in
@@ -209,7 +212,7 @@ final class UploadStore: Sendable {
       }
       let next = hold.waiting.removeFirst()
       hold.stop = next.stop
-      // Somebody has come later still.
+      // A still later request is waiting.
       if hold.waiting.contains(where: { $0.stop != nil }) { next.stop?.ask() }
       held[id] = hold
       return next.turn
@@ -217,31 +220,32 @@ final class UploadStore: Sendable {
     next?.resume(returning: true)
   }
 
-  /// Whether somebody waits for who works on it.
+  /// Whether somebody waits for the holder of the upload.
   func isAwaited(_ id: UploadID) -> Bool { held.withLock { $0[id]?.waiting.isEmpty == false } }
 
-  /// How many are worked on.
+  /// The number of uploads that are being worked on.
   var busyCount: Int { held.withLock { $0.count } }
 
-  /// Writes down what is known of an upload. For who holds it.
+  /// Saves the state of an upload. The caller must hold the upload.
   func save(_ upload: Upload) async throws(Problem) {
     let files = files(upload.id)
     try await onDisk { () throws(Problem) in try files.save(upload.state) }
   }
 
-  /// As ``save(_:)``, of one that nothing of was to be there after a power cut.
+  /// As ``save(_:)``, for an upload that so far was not meant to survive a power cut.
   func keep(_ upload: Upload) async throws(Problem) {
     let files = files(upload.id)
     try await onDisk { () throws(Problem) in try files.keep(upload.state) }
   }
 
-  /// Writes down what became of an upload, durably; its bytes go. Of one that nobody can ask for all goes.
+  /// Saves the verdict on an upload durably, and removes its bytes. An upload that nobody can ask for is removed
+  /// entirely.
   func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     let files = files(id)
     try await onDisk { () throws(Problem) in
       guard var upload = try files.find() else { throw .noSuchUpload }
       guard upload.state.isDurable else { return files.remove() }
-      // What was refused early is all that came of it.
+      // An upload that was refused early has no more than the bytes that came.
       if upload.state.length == nil { upload.state.length = upload.offset }
       upload.state.verdict = verdict
       upload.state.uncheckedFrom = nil
@@ -257,8 +261,8 @@ final class UploadStore: Sendable {
     try await onDisk { () throws(Problem) in files.remove() }
   }
 
-  /// What the bytes of an upload hash to. What this process has not written itself it reads, so much at a time that others get
-  /// to the disk. For who holds the upload.
+  /// The hash of the bytes of an upload. Bytes that this process has not written itself are read from disk, a portion
+  /// at a time, so that other uploads get their turn. The caller must hold the upload.
   func hash(of upload: Upload) async throws(Problem) -> ContentHash {
     let files = files(upload.id)
     var hash = hashes.withLock { $0[upload.id] } ?? ContentHash()
@@ -271,17 +275,18 @@ final class UploadStore: Sendable {
     return hash
   }
 
-  /// - Parameter hash: of the bytes that are on disk; nil for what nobody asks for any more.
+  /// - Parameter hash: of the bytes that are on disk; nil once nobody needs it.
   func remember(_ hash: ContentHash?, of id: UploadID) { hashes.withLock { $0[id] = hash } }
 
-  /// Takes an upload that is whole out of the reach of whoever sends bytes. For who holds it.
+  /// Puts a complete upload where no sender can write to it. The caller must hold the upload.
   func seal(_ upload: Upload) async throws(Problem) -> OwnedFile {
     let (files, hash) = (files(upload.id), try await hash(of: upload))
     try await onDisk { () throws(Problem) in try files.seal() }
     return OwnedFile(path: SourcePath(files.wholePath), digest: try hash.digest(), size: hash.count)
   }
 
-  /// Removes the upload that was made then, unless it has a verdict. One of that name that was made later is another's.
+  /// Removes the upload that was created at `madeAt`, unless it has a verdict. One of that name that was created later
+  /// belongs to another request.
   /// - Throws: a 423 when somebody works on it.
   func discard(_ id: UploadID, madeAt: Date) async throws(Problem) {
     try await holding(id) { () throws(Problem) in
@@ -290,8 +295,8 @@ final class UploadStore: Sendable {
     }
   }
 
-  /// Removes what is over, and what a dead server has left that nobody can go on with.
-  /// - Returns: those that are complete, and have no verdict yet; and those of which nothing can be said, which stay.
+  /// Removes uploads whose time is over, and those that a dead server left and nobody can resume.
+  /// - Returns: the complete uploads that have no verdict yet, and those whose state can't be read, which stay.
   func sweep() async throws(Problem) -> (complete: [UploadID], unreadable: [UploadID]) {
     let folder = folder
     let names = try await onDisk { () throws(Problem) in try Disk.names(in: folder) }
@@ -318,8 +323,9 @@ final class UploadStore: Sendable {
     return (complete, unreadable)
   }
 
-  /// Removes the upload, or, where there is a verdict, its bytes: somebody died right after it. Only for that it is held, as
-  /// who comes meanwhile is told that somebody works on it; and who is at work on it shows that it is not over.
+  /// Removes the upload or, where there is a verdict, only its bytes, which a process left that died right after saving
+  /// the verdict. The upload is held just for this: a request meanwhile would be refused as locked, and a present
+  /// holder proves that the upload is not over.
   private func tidy(_ files: UploadFiles) async throws(Problem) {
     try await holding(files.id) { () throws(Problem) in
       try await onDisk { [self] () throws(Problem) in
@@ -332,16 +338,16 @@ final class UploadStore: Sendable {
     }
   }
 
-  /// Whether it is to stay: its time is not over, and its sender can go on, or come back for its verdict, or is still there, or
-  /// it may be a post, of which somebody has to be told.
+  /// Whether the upload is to stay: its time is not over, and its sender can resume it, can come back for its verdict
+  /// or may still be connected, or it may be a post that must still be reported.
   private func isAlive(_ upload: Upload, isSealed: Bool) -> Bool {
     !isOver(upload, isSealed: isSealed)
       && (upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
         || upload.isComplete && (upload.state.rememberedUntil != nil || isSealed))
   }
 
-  /// Whether its time is over. What came whole, and was taken for good, stays until it has its verdict, however long that
-  /// takes: it may be a post, and its sender was told that it would be judged.
+  /// Whether the time of the upload is over. A complete one that was accepted for good stays until it has its verdict,
+  /// however long that takes: it may be a post, and its sender was told that it would be judged.
   private func isOver(_ upload: Upload, isSealed: Bool) -> Bool {
     upload.expires(after: lifetime) <= now
       && !(upload.isComplete && upload.state.verdict == nil

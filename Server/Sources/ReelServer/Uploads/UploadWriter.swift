@@ -5,40 +5,40 @@ import NIOCore
 import Reel
 import Synchronization
 
-/// Takes the bytes of one request into an upload, and hashes them. For who holds the upload.
+/// Writes the bytes of one request to an upload, and hashes them. The caller must hold the upload.
 final class UploadWriter: Sendable {
   private struct Position {
-    /// Nil once it is finished: nothing in this process can write to the upload then.
+    /// Nil once writing is finished: from then on nothing in this process can write to the upload.
     var file: OpenFile?
     var offset: Int64
-    /// Of the upload up to `offset`.
+    /// The hash of the upload up to `offset`.
     var content: ContentHash
-    /// Of the part, where it has a checksum.
+    /// The hash of the part, if it has a checksum.
     var hash: (any HashFunction)?
-    /// How far the disk was told to begin.
+    /// The offset up to which the disk was told to begin writing.
     var hinted: Int64
-    /// How far it has come.
+    /// The offset up to which the disk has written.
     var written: Int64
     var isLookedAt: Bool
-    /// Whether it is told that it will soon be whole.
+    /// Whether `nearEnd` has been called.
     var isEnding = false
-    /// Whether the disk would not take something: the kernel does not try again, and does not say so again.
+    /// Whether the disk failed to write something: the kernel does not try again, and does not report it again.
     var isLost = false
   }
-  /// What waits to be written.
+  /// The bytes that wait to be written.
   private struct Queue {
     private static let small = 64 << 10
     var pieces: [ByteBuffer] = []
-    /// Bytes of them.
+    /// The number of bytes in `pieces`.
     var waiting = 0
-    /// Of the upload, with them.
+    /// The offset of the upload, with `pieces`.
     var end: Int64
-    /// Whether a thread of the disk's has some, or will.
+    /// Whether a disk thread is writing, or is going to.
     var isWriting = false
     var failure: (any Error)?
     var waiter: (isReached: @Sendable (Queue) -> Bool, continuation: CheckedContinuation<Void, Never>)?
 
-    /// Small pieces are copied together: each of them would keep all the room that it was read into.
+    /// Adds a piece. Small ones are copied together: each would otherwise keep the whole buffer that it was read into.
     mutating func add(_ bytes: ByteBuffer) {
       waiting += bytes.readableBytes
       guard bytes.readableBytes < Self.small else { return pieces.append(bytes) }
@@ -51,15 +51,15 @@ final class UploadWriter: Sendable {
       }
     }
   }
-  /// Bytes that may wait to be written, for more to be read: of this upload, and of all.
+  /// The number of bytes that may wait to be written while more is read: those of this upload, and those of all.
   private static let mostWaiting = 1 << 20
   private static let mostWaitingOfAll = 64 << 20
-  /// From so many bytes before its end on an upload will soon be whole.
+  /// The number of missing bytes from which on an upload will soon be complete.
   private static let end: Int64 = 32 << 20
-  /// How many bytes tell what a file is: what the sniffer looks at.
+  /// The number of bytes that identify a file: those that the sniffer looks at.
   private static let head: Int64 = 65_536 + 16
   private static let hintEvery: Int64 = 2 << 20
-  /// Bytes that the disk may be behind: whoever sends more at once waits for it now, and not at the end.
+  /// The number of bytes that the disk may lag behind. A faster sender waits for it now rather than at the end.
   private static let mostUnwritten: Int64 = 4 * hintEvery
 
   private let files: UploadFiles
@@ -86,11 +86,13 @@ final class UploadWriter: Sendable {
     queue = Mutex(Queue(end: start.count))
   }
 
-  /// Goes on where `upload` stands. What a dead process wrote of a part that it could not compare goes.
+  /// Opens an upload to continue at its offset. Bytes of a part that a dead process wrote but could not compare are
+  /// discarded.
   /// - Parameters:
-  ///   - checksum: of the bytes that come.
-  ///   - nearEnd: called once when the upload will soon be whole, or when nobody knows.
-  ///   - firstLook: throws for what is no video by its first bytes.
+  ///   - checksum: of the bytes to come.
+  ///   - nearEnd: called once, when the upload will soon be complete, or soon after the start if its length is not
+  ///     known.
+  ///   - firstLook: throws if the first bytes are not those of a video.
   static func open(
     _ upload: Upload, in store: UploadStore, checksum: PartChecksum? = nil,
     nearEnd: @escaping @Sendable () -> Void = {},
@@ -111,11 +113,12 @@ final class UploadWriter: Sendable {
     }
   }
 
-  /// Bytes of the upload so far, with those that are not written yet.
+  /// The offset of the upload, with the bytes that are not written yet.
   var offset: Int64 { queue.withLock { $0.end } }
 
-  /// Has what has come written, while more comes. Waits for room, and of the upload's first bytes until they are looked at.
-  /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell. Of what is written later it is
+  /// Queues bytes to be written while more come. Waits for room, and at the beginning of an upload until its first
+  /// bytes have been looked at.
+  /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell. A later failure is
   ///   thrown by the next call, or by ``finish(isWhole:)``.
   func append(_ bytes: ByteBuffer) async throws {
     store.disk.waiting.add(bytes.readableBytes, ordering: .relaxed)
@@ -134,12 +137,12 @@ final class UploadWriter: Sendable {
     if let failure = queue.withLock({ $0.failure }) { throw failure }
   }
 
-  /// Until it is so, or something failed. For one at a time.
+  /// Waits until the condition holds, or something failed. Only one caller at a time may wait.
   private func wait(until isReached: @escaping @Sendable (Queue) -> Bool) async {
     await withCheckedContinuation { continuation in note { $0.waiter = (isReached, continuation) } }
   }
 
-  /// Writes what has come meanwhile on a thread of the disk's; then it is another upload's turn.
+  /// Writes on a disk thread what has come meanwhile, then lets other uploads have their turn.
   private func writeNext() {
     store.disk.start { [self] isActive in
       let (pieces, size) = note { queue in
@@ -163,7 +166,7 @@ final class UploadWriter: Sendable {
     }
   }
 
-  /// Changes the queue, and tells who waits for what it is then.
+  /// Changes the queue, and resumes the waiting call if its condition holds now.
   private func note<Value>(_ change: (inout Queue) -> Value) -> Value {
     let (value, continuation) = queue.withLock { queue in
       let value = change(&queue)
@@ -192,12 +195,12 @@ final class UploadWriter: Sendable {
         position.isEnding = true
         nearEnd()
       }
-      // Of bytes that have a checksum it counts once they are proved to have it.
+      // Bytes with a checksum count only once they have been proved to match it.
       return checksum == nil ? look(at: file, &position) : nil
     }
   }
 
-  /// Has the disk begin with what was written, so that little is left to wait for at the end.
+  /// Tells the disk to begin writing, so that little is left to wait for at the end.
   private func hurry(_ file: OpenFile, _ position: inout Position) throws(Problem) {
     guard position.offset - position.hinted >= Self.hintEvery else { return }
     uploads_start_writing(file.number, off_t(position.hinted), off_t(position.offset - position.hinted))
@@ -211,11 +214,11 @@ final class UploadWriter: Sendable {
     (position.isLost, position.written) = (false, due)
   }
 
-  /// Makes durable what has come; of a part with a checksum only what has it, and nothing where the disk fails. Nothing can be
-  /// written any more then.
+  /// Makes durable what has come: of a part with a checksum only if it matches, and nothing if the disk fails. After
+  /// this, nothing can be written any more.
   /// - Parameter isWhole: whether the request came to its end.
-  /// - Returns: bytes of the upload.
-  /// - Throws: a 460 for bytes that do not have their checksum, which are gone.
+  /// - Returns: the offset of the upload.
+  /// - Throws: a 460 for bytes that do not match their checksum, which are discarded.
   func finish(isWhole: Bool) async throws -> Int64 {
     await wait { !$0.isWriting }
     let failure = queue.withLock { $0.failure }
@@ -248,13 +251,13 @@ final class UploadWriter: Sendable {
     return offset
   }
 
-  /// To where the part began.
+  /// Goes back to where the part began.
   private func goBack(_ file: OpenFile, _ position: inout Position) throws(Problem) {
     try Disk.call("ftruncate") { ftruncate(file.number, off_t(start.count)) }
     (position.offset, position.content) = (start.count, start)
   }
 
-  /// Looks at the first bytes once they are there.
+  /// Has the sniffer look at the first bytes once they are there.
   private func look(at file: OpenFile, _ position: inout Position) -> ProbeError? {
     guard !position.isLookedAt, position.offset >= Self.head || position.offset == length else { return nil }
     position.isLookedAt = true
@@ -268,10 +271,10 @@ final class UploadWriter: Sendable {
   }
 }
 
-/// The beginning of a file that is still coming, as the sniffer reads it.
+/// The beginning of a file that is still being received, as the sniffer reads it.
 private struct ReceivedHead: SourceHandle {
   let file: OpenFile
-  /// Bytes that it is to have.
+  /// The number of bytes that the file will have.
   let size: Int64
 
   var identity: FileIdentity {

@@ -3,12 +3,12 @@ import ReelCore
 
 /// Copies a catalog while it is in use.
 public enum CatalogBackup {
-  /// Writes the catalog of `library` as it is at one moment to `path`, a new file (0600) that needs no other. It
-  /// has its name only when it is whole, checked and durable.
+  /// Writes the catalog of `library`, as it is at one moment, to `path`: a new file (0600) that needs no other file. It
+  /// gets its name only once it is complete, checked and durable.
   ///
-  /// Whoever writes into the catalog meanwhile is not held up.
-  /// - Throws: ``CatalogError``: as opening does, `corrupt` when the catalog is damaged, `diskFull`, and
-  ///   `unusable` when there is no catalog, when something is at `path`, or when it can't be written.
+  /// Processes that write to the catalog meanwhile are not held up.
+  /// - Throws: ``CatalogError``: as opening does, `corrupt` if the catalog is damaged, `diskFull`, and `unusable` if
+  ///   there is no catalog, if something is at `path`, or if the backup can't be written.
   public static func write(
     of library: LibraryFolder, to path: String, busyTimeout: Duration = .seconds(10)
   ) async throws(CatalogError) {
@@ -28,10 +28,10 @@ public enum CatalogBackup {
   }
 }
 
-/// A backup on its way to its name. Everything here blocks.
+/// A backup file that is written under a temporary name first. Everything here blocks.
 private struct BackupFile {
   let path: String
-  /// Beside it, so that naming it moves no byte.
+  /// The temporary name. It is in the same folder, so that renaming the file moves no byte.
   private let unfinished: String
 
   init(path: String) {
@@ -46,7 +46,7 @@ private struct BackupFile {
     let file = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(errno, unfinished) }
     defer { close(file) }
-    // Until this process ends: what nobody holds is left of one that was killed.
+    // Held until this process ends: an unfinished file that no process holds was left by one that was killed.
     try hold(file)
     do {
       try copy(source, at: origin)
@@ -61,7 +61,7 @@ private struct BackupFile {
     try settle()
   }
 
-  /// What a backup that was cut off has left; nothing that could be anything else.
+  /// Removes what an interrupted backup has left, and nothing that could be anything else.
   private func removeWhatIsLeft() throws(CatalogError) {
     let left = Glibc.open(unfinished, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard left >= 0 else { return }
@@ -73,14 +73,15 @@ private struct BackupFile {
     guard fstat(left, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, count == 0 || beginning == format
     else { return }
     try hold(left)
-    // Another one may have done so, and begun its own.
+    // Another process may have removed it, too, and begun its own backup under that name.
     guard lstat(unfinished, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev else {
       return
     }
     for ending in ["-journal", ""] { unlink(unfinished + ending) }
   }
 
-  /// - Throws: when another process holds it. A file system without locks has no other.
+  /// Locks the file for this process.
+  /// - Throws: if another process holds it. On a file system without locks, the file counts as free.
   private func hold(_ file: Int32) throws(CatalogError) {
     if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw failure(errno, unfinished) }
   }
@@ -90,7 +91,7 @@ private struct BackupFile {
       try source.look { source in
         let target = try Connection(unfinished, .readWrite)
         try source.backup(to: target)
-        // One file that can be copied by anything; the catalog that it becomes turns to its log again.
+        // A single file that can be copied by any means. A catalog that is made of it uses a write-ahead log again.
         try target.execute("PRAGMA journal_mode = DELETE")
         let damage = try DamageQuery.damage(in: target)
         try target.close()
@@ -103,7 +104,7 @@ private struct BackupFile {
       "the catalog \(origin) is damaged (\(first)), so no backup was made: run \(command: "doctor")")
   }
 
-  /// Makes the name durable.
+  /// Makes the backup's name durable.
   private func settle() throws(CatalogError) {
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."

@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A database that is closed when its last user has left it: SQLite does not bear being used after its end.
+/// A database that is closed only when its last user has left, because SQLite must not be used after that.
 final class CatalogConnection: Sendable {
   private struct State {
     var users = 0
@@ -16,7 +16,7 @@ final class CatalogConnection: Sendable {
   private let threads = BlockingQueue(label: "reel.catalog.read", width: CatalogDatabase.readerCount)
   private let state = Mutex(State())
 
-  /// - Parameter isShared: whether others use the same database, and go on after the end of this.
+  /// - Parameter isShared: whether others use the same database. Then it stays open when this connection closes.
   init(_ database: Database, path: String, isShared: Bool = false) {
     self.database = database
     self.path = path
@@ -25,7 +25,7 @@ final class CatalogConnection: Sendable {
 
   // MARK: Using it
 
-  /// Whether the database may be used, until ``leave()``.
+  /// Registers a user of the database, until ``leave()``. False once it is being closed.
   func enter() -> Bool {
     state.withLock { state in
       if state.isClosing { return false }
@@ -34,7 +34,7 @@ final class CatalogConnection: Sendable {
     }
   }
 
-  /// The use that ``enter()`` began is over.
+  /// Ends the use that ``enter()`` began.
   func leave() {
     let closer = state.withLock { state in
       state.users -= 1
@@ -57,7 +57,7 @@ final class CatalogConnection: Sendable {
     try await using { database, interruption in try database.read(endedBy: interruption, body) }
   }
 
-  /// As ``read(_:)``, on the current thread, which may block.
+  /// Does the same as ``read(_:)`` on the current thread, which it may block.
   func readNow<Value: Sendable>(
     _ body: @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {
@@ -66,7 +66,7 @@ final class CatalogConnection: Sendable {
     return try CatalogError.mapping(at: path) { try database.read(body) }
   }
 
-  /// On a thread of ours, where cancelling the task ends the work.
+  /// Runs `body` on a thread of `threads`; cancelling the task interrupts it.
   private func using<Value: Sendable>(
     _ body: @escaping @Sendable (Database, Interruption?) throws -> Value
   ) async throws(CatalogError) -> Value {
@@ -82,9 +82,9 @@ final class CatalogConnection: Sendable {
     }
   }
 
-  // MARK: Its end
+  // MARK: Closing
 
-  /// Lets nobody in any more, waits until all have left, and closes. A second time does nothing.
+  /// Admits no more users, waits until all have left, and closes the database. Does nothing the second time.
   func close() async throws(CatalogError) {
     let wasClosing = state.withLock { state in
       defer { state.isClosing = true }
@@ -112,35 +112,35 @@ final class CatalogConnection: Sendable {
 
 /// How a connection waits for another process's transaction.
 ///
-/// SQLite's own way soon asks only every 100 ms, and hardly ever meets the moment between two commits of a
-/// busy process. Asking every few milliseconds costs little and finds it.
+/// SQLite's own busy handler soon retries only every 100 ms, and hardly ever hits the moment between two commits of a
+/// busy process. Retrying every few milliseconds costs little and does.
 ///
-/// As long as the kernel shows that a living process holds the lock, it is waited for: one that was stopped within a
-/// commit, or a row of busy ones, is no reason to fail. Who waits for long says so.
+/// The wait continues as long as the kernel shows that a living process holds the lock: a process that was stopped in
+/// the middle of a commit, or a series of busy ones, is no reason to fail. A long wait is reported.
 struct CatalogBusyHandler: Sendable {
-  /// Seconds for which nobody is seen to hold it, and it can't be had all the same.
+  /// The seconds to keep waiting while no process is seen to hold the lock.
   let longest: Double
-  /// Seconds in all.
+  /// The seconds to wait in all.
   var longestBeside: Double = 600
-  /// Who holds it now.
+  /// Finds the process that holds the lock now.
   var holder: @Sendable () -> LockHolder? = { nil }
-  /// Told once in each wait that lasts.
+  /// Called once in each long wait.
   var onWait: @Sendable (LockHolder) -> Void = { _ in }
 
-  /// How many times it asks every millisecond, before it asks every four.
+  /// The number of retries at intervals of 1 ms, before the interval becomes 4 ms.
   private static let quickTries = 250
-  /// Seconds after which a wait is told.
+  /// The number of seconds after which a wait is reported.
   private static let telling = 2.0
 
-  /// One wait, from its first try on.
+  /// The state of one wait.
   struct Progress {
-    /// Seconds after which somebody was seen to hold the lock.
+    /// When a process was last seen to hold the lock, in seconds from the start of the wait.
     var lastSeen = 0.0
     var lastLook = 0.0
     var wasTold = false
   }
 
-  /// Has `connection` wait so.
+  /// Makes `connection` wait in this way.
   func install(on connection: Connection) throws {
     var progress = Progress()
     try connection.whenBusy { tries in
@@ -150,7 +150,7 @@ struct CatalogBusyHandler: Sendable {
     }
   }
 
-  /// Seconds to wait after the try with this number, from 0; nil when it has been long enough.
+  /// The seconds to wait after the try with this number, from 0; nil if the wait has to end.
   func pause(after tries: Int, _ progress: inout Progress) -> Double? {
     if tries == 0 { progress = Progress() }
     let quick = Double(min(tries, Self.quickTries))
@@ -160,12 +160,12 @@ struct CatalogBusyHandler: Sendable {
     return tries < Self.quickTries ? 0.001 : 0.004
   }
 
-  /// Whether a wait that has lasted `waited` seconds goes on.
+  /// Whether a wait that has lasted `waited` seconds continues.
   func goesOn(
     after waited: Double, _ progress: inout Progress, beside holder: () -> LockHolder?,
     _ onWait: (LockHolder) -> Void
   ) -> Bool {
-    // Four times a second; a look costs some 50 µs.
+    // Four times a second; a look costs about 50 µs.
     if waited - progress.lastLook >= 0.25 {
       progress.lastLook = waited
       if let holder = holder() {

@@ -2,18 +2,18 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// Opens the file of a catalog. Everything here blocks.
+/// Opens the database of a catalog. Everything here blocks.
 enum CatalogDatabase {
-  /// Opens or makes the catalog, brought up to date.
+  /// Opens the catalog, or creates it, and brings it up to date.
   ///
-  /// - Parameter onWait: told who keeps it to itself when that takes more than 2 s.
+  /// - Parameter onWait: told which process holds the catalog if a wait for it takes more than 2 s.
   static func open(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double,
     onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) throws(CatalogError) -> Database {
     let path = place.path
     return try CatalogError.mapping(at: path) {
-      // A new file's mode cannot be changed while another process is about to use it.
+      // Once another process may use a new file, its mode can't be changed any more.
       let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
       defer { alone.end() }
       try Failpoint.catalogFolderLocked.reachInDatabase()
@@ -25,7 +25,7 @@ enum CatalogDatabase {
       let writer = try Self.writer(
         at: path, CatalogBusyHandler(longest: busyTimeout, holder: holder, onWait: onWait))
       try Failpoint.catalogOpened.reachInDatabase()
-      // A database without tables, where a catalog should be.
+      // A database without tables where a catalog should be.
       if try !isNew && CatalogSchema.checkedVersion(of: writer, at: path) == 0
         && CatalogTrace.isThere(in: library)
       {
@@ -44,7 +44,7 @@ enum CatalogDatabase {
     }
   }
 
-  /// A catalog that ends when nobody uses it any more.
+  /// Creates a catalog in memory, which ends with its last user.
   static func inMemory() throws(CatalogError) -> Database {
     let place = CatalogPlace.inMemory
     return try CatalogError.mapping(at: place.path) {
@@ -55,19 +55,19 @@ enum CatalogDatabase {
     }
   }
 
-  /// How many may read at once beside the one that writes.
+  /// How many connections may read at once beside the one that writes.
   static let readerCount = 4
 
-  /// A connection to the database at `path` that writes, with a write-ahead log.
+  /// Opens a connection for writing to the database at `path`, with a write-ahead log.
   private static func writer(at path: String, _ wait: CatalogBusyHandler) throws -> Connection {
     let connection = try Connection(path, .readWrite)
     try wait.install(on: connection)
-    // Before anything is written: a database that is not ours stays as it is.
+    // Checked before anything is written, so that another program's database stays as it is.
     _ = try CatalogSchema.checkedVersion(of: connection, at: path)
-    // Only a database without tables, and without a log, can still choose; for any other this does nothing.
+    // Takes effect only in a database without tables and without a log; any other ignores it.
     try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     try useLog(on: connection, at: path)
-    // With less the last commits can be lost with the power.
+    // With a lower setting, a power failure could undo the last commits.
     try connection.execute("PRAGMA synchronous = FULL")
     return connection
   }
@@ -78,15 +78,16 @@ enum CatalogDatabase {
     }
   }
 
-  /// Runs `migration`, which raises the version, while nobody else has the catalog open if it was one that a Reel before
-  /// ``CatalogSchema/firstWithoutReset`` may have open: such a one would go on with checkpoints of its own beside ours.
+  /// Runs `migration`, which raises the version. If a Reel before ``CatalogSchema/firstWithoutReset`` can open the present
+  /// version, it first waits until no other process has the catalog open: an older Reel would continue to make its own
+  /// checkpoints beside ours.
   private static func withoutOlderReel(
     on writer: Connection, at path: String, waitingUpTo seconds: Double, _ migration: () throws -> Void
   ) throws {
     let version = try CatalogSchema.checkedVersion(of: writer, at: path)
     guard (1..<CatalogSchema.firstWithoutReset).contains(version) else { return try migration() }
     let end = ContinuousClock.now + .seconds(seconds)
-    // Only a connection that is alone can leave the log, and SQLite does not wait to be.
+    // Only a connection that is alone can leave WAL mode, and SQLite does not wait until it is.
     while true {
       do {
         try writer.run("PRAGMA journal_mode = DELETE")
@@ -102,9 +103,9 @@ enum CatalogDatabase {
     try useLog(on: writer, at: path)
   }
 
-  /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
-  /// brought up to date first.
-  /// - Throws: `lost` when there is none any more.
+  /// Opens the catalog for reading; nil if there is none yet. A catalog that an older
+  /// Reel made is brought up to date first.
+  /// - Throws: `lost` if the library has lost its catalog.
   static func openReadOnly(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> Database? {
@@ -122,8 +123,8 @@ enum CatalogDatabase {
     return try readable(place, busyTimeout: busyTimeout)?.database
   }
 
-  /// Opens the catalog for reading as it is; nil when there is none yet.
-  /// - Throws: `unusable` where it would have to be brought up to date first.
+  /// Opens the catalog for reading as it is; nil if there is none yet.
+  /// - Throws: `unusable` if it would have to be brought up to date first.
   static func openAsItIs(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> Database? {
@@ -141,7 +142,7 @@ enum CatalogDatabase {
 
   private typealias Found = (version: Int, isUpToDate: Bool)
 
-  /// Opens the library's catalog, and tells its schema's version; nil when there is none yet.
+  /// Opens the library's catalog, and reads its schema's version; nil if there is none yet.
   private static func existing(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> (database: Database, found: Found)? {
@@ -149,21 +150,21 @@ enum CatalogDatabase {
       return catalog
     }
     guard CatalogTrace.isThere(in: library) else { return nil }
-    // One that was just being made has left the trace: it is there by now.
+    // A process that was just creating the catalog may have left the trace; then the catalog is there by now.
     if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
       return catalog
     }
     throw CatalogError.lost(at: place.path)
   }
 
-  /// Whether there is a catalog at `place`, and not only a file that was to become one.
+  /// Whether there is a catalog at `place`, and not merely a file that was to become one.
   static func isThere(at place: CatalogPlace, busyTimeout: Double) throws(CatalogError) -> Bool {
     guard let catalog = try readable(place, busyTimeout: busyTimeout) else { return false }
     try close(catalog.database, path: place.path)
     return catalog.found.version > 0
   }
 
-  /// Opens a catalog that is there, and tells its schema's version.
+  /// Opens an existing catalog, and reads its schema's version; nil if there is no file, or an empty one.
   private static func readable(
     _ place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> (database: Database, found: Found)? {
@@ -176,16 +177,16 @@ enum CatalogDatabase {
         try CatalogFile.makeIndexOfLog(of: path)
         return try look(into: place, .withoutRoom, busyTimeout: busyTimeout)
       } catch let error as SQLiteError where error.code == .cannotOpen {
-        // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
-        // write-ahead log to look into, the database file is all there is.
+        // SQLite cannot create its shared-memory file: the file system is mounted read-only. If there is no write-ahead
+        // log to read, the database file is all there is.
         if try CatalogFile.hasContent(path + "-wal") { throw error }
         return try look(into: place, .immutable, busyTimeout: busyTimeout)
       }
     }
   }
 
-  /// The connection may write, though no statement of ours does: only such a one removes the files beside the
-  /// database when it is the last to close.
+  /// Opens the catalog and reads its schema's version. A connection with `.readWrite` is not used to write: only such a
+  /// connection removes the files beside the database if it is the last to close.
   private static func look(
     into place: CatalogPlace, _ access: Connection.Access, busyTimeout: Double
   ) throws -> (database: Database, found: Found) {
@@ -199,11 +200,11 @@ enum CatalogDatabase {
     return (Database(connection), found)
   }
 
-  /// Closes; the last to close brings the write-ahead log home.
+  /// Closes the database. The last process to close it checkpoints the write-ahead log.
   static func close(_ database: Database, path: String) throws(CatalogError) {
     try CatalogError.mapping(at: path) {
       if database.hasReaders {
-        // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
+        // It is no error if another process is in the middle of a commit: the log stays, and nothing is lost.
         try? database.write { db in try db.checkpoint(.passive) }
         try Failpoint.catalogCheckpointed.reachInDatabase()
       }
@@ -213,10 +214,11 @@ enum CatalogDatabase {
   }
 }
 
-/// What shows that a library had a catalog: a file that says so, or objects in its own store. A library that has such a
-/// trace and no catalog has lost it, and with a new one everything would be published again. Everything here blocks.
+/// The evidence that a library had a catalog: a file that says so, or objects in its own store. A
+/// library with such a trace and no catalog has lost it, and with a new catalog everything would be
+/// published again. Everything here blocks.
 enum CatalogTrace {
-  /// Beside the catalog.
+  /// The name of that file, which is beside the catalog.
   static let fileName = "catalog.made"
 
   private static let text = """
@@ -228,13 +230,13 @@ enum CatalogTrace {
   static func isThere(in library: LibraryFolder) -> Bool {
     var facts = stat()
     if lstat(path(in: library), &facts) == 0 { return true }
-    // Without the file: made by an older Reel.
+    // A catalog that an older Reel made has no such file.
     let names = try? FileManager.default.contentsOfDirectory(atPath: library.mediaPath)
     return names?.contains(where: ObjectKey.isDrawn) ?? false
   }
 
-  /// Leaves the file, durably, unless it is there. The catalog must be durable before: who finds the file and no catalog
-  /// takes it for lost.
+  /// Writes the file durably unless it is there. The catalog must be durable before: a process that finds the file and
+  /// no catalog takes the catalog for lost.
   static func leave(in library: LibraryFolder) throws(CatalogError) {
     var facts = stat()
     if lstat(path(in: library), &facts) == 0 { return }

@@ -3,8 +3,8 @@ import Glibc
 import ReelCore
 
 extension CatalogError {
-  /// What `error`, thrown while working on the database at `path`, means for people.
-  /// - Parameter noun: what that database is.
+  /// Translates `error`, thrown while working on the database at `path`, into one that people understand.
+  /// - Parameter noun: what that database is called in the message.
   static func from(_ error: any Error, at path: String, noun: String = "catalog") -> CatalogError {
     switch error {
     case let known as CatalogError: known
@@ -14,7 +14,7 @@ extension CatalogError {
     }
   }
 
-  /// What `body` throws, as ``from(_:at:noun:)`` says it.
+  /// Runs `body`, and rethrows its errors as ``from(_:at:noun:)`` translates them.
   static func mapping<Value>(at path: String, _ body: () throws -> Value) throws(CatalogError) -> Value {
     try rethrowing(as: { from($0, at: path) }, body)
   }
@@ -46,10 +46,10 @@ extension CatalogError {
   private static func code(of error: SQLiteError, at path: String) -> Code {
     switch error.code {
     case .busy, .locked: .locked
-    // Also a value of a type that its column can't have.
+    // A mismatch is a value of a type that its column can't have.
     case .corrupt, .notADatabase, .mismatch: .corrupt
     case .full: .diskFull
-    // So a full disk shows where SQLite makes or grows a file beside the database.
+    // SQLite reports a full disk with these codes when it creates or grows a file beside the database.
     case .inputOutput, .cannotOpen:
       [ENOSPC, EDQUOT].contains(error.systemCode) || diskIsFull(at: path) || hasNoRoomForAFile(beside: path)
         ? .diskFull : .unusable
@@ -58,7 +58,8 @@ extension CatalogError {
     }
   }
 
-  /// What SQLite has one word for with a broken disk, as the end of a sentence; nil where none of it shows.
+  /// The cause of an error that SQLite gives the same code as a broken disk, as the end
+  /// of a sentence; nil if none is found.
   private static func obstacle(to error: SQLiteError, at path: String) -> String? {
     guard [.inputOutput, .cannotOpen, .readOnly].contains(error.code) else { return nil }
     if isMountedReadOnly(path) {
@@ -74,8 +75,8 @@ extension CatalogError {
     return statvfs(path, &facts) == 0 && facts.f_bavail == 0 && facts.f_flag & readOnly == 0
   }
 
-  /// Btrfs may have room for more of a file and none for another file, such as the log; SQLite tries once more to open it,
-  /// and then says that it is not there.
+  /// Whether no file can be created beside the database. Btrfs may have room to extend a file, and none for another
+  /// one, such as the log. SQLite then tries once more to open that file, and reports that it does not exist.
   private static func hasNoRoomForAFile(beside path: String) -> Bool {
     let folder = path.split(separator: "/").dropLast().joined(separator: "/")
     let file = open((path.hasPrefix("/") ? "/" : "./") + folder, reel_o_tmpfile | O_WRONLY | O_CLOEXEC, 0o600)
@@ -93,7 +94,8 @@ extension CatalogError {
 
   private static let readOnly = UInt(ST_RDONLY)
 
-  /// The limit on the size of files, where the next part of the database's files would be beyond it.
+  /// The limit on the size of this process's files, if the next write to the
+  /// database's files could exceed it; else nil.
   private static func fileSizeLimit(at path: String) -> UInt64? {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max
@@ -102,7 +104,7 @@ extension CatalogError {
       var facts = stat()
       return stat(path + ending, &facts) == 0 ? UInt64(facts.st_size) : 0
     }
-    // What was being written may be gone by now: a log of some megabytes at the most.
+    // The file that was being written may be gone by now, so allow for it: a log of a few megabytes at most.
     return (sizes.max() ?? 0) + (16 << 20) > limit.rlim_cur ? UInt64(limit.rlim_cur) : nil
   }
 }
@@ -115,7 +117,7 @@ extension CatalogError {
         + "update Reel, or name another library with \(setting: .library)")
   }
 
-  /// It has to be brought up to date first, and `processes`, among them perhaps an older Reel, have it open.
+  /// The catalog has to be brought up to date, but `processes`, perhaps an older Reel among them, have it open.
   static func olderReel(at path: String, _ processes: [Int32]) -> CatalogError {
     let who = processes.isEmpty ? "another process has" : "others have"
     let named = processes.isEmpty ? "" : " (\(processes.map { "process \($0)" }.joined(separator: ", ")))"
@@ -125,7 +127,7 @@ extension CatalogError {
         + "every older reel that works on this library, such as a watch, and try again")
   }
 
-  /// It has to be brought up to date first, and this process may not write to it.
+  /// The catalog has to be brought up to date, and this process may not write to it.
   static func needsWriter(at path: String, library: String) -> CatalogError {
     CatalogError(
       .unusable,

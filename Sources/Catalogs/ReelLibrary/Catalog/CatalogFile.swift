@@ -2,17 +2,17 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// The file of a catalog, before SQLite looks at it. Everything here blocks.
+/// Checks and creates the file of a catalog before SQLite opens it. Everything here blocks.
 enum CatalogFile {
-  /// Makes an empty file, 0600, unless one of ours is there. SQLite would make it readable for everybody; the
-  /// files beside it take their mode from this one.
+  /// Creates an empty file (0600), unless one that belongs to this user is there. SQLite would create one that
+  /// everybody can read; the files beside it take their mode from this one.
   ///
-  /// One that is there is not opened: closing it again would let go of every lock that another connection of this
-  /// process has on it (fcntl(2), "Record locks").
+  /// An existing file is not opened: closing it again would release every lock that another connection of this process
+  /// has on it (fcntl(2), "Record locks").
   static func make(_ path: String) throws(CatalogError) {
     let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 {
-      // The umask may have taken from the owner, too.
+      // The umask may have removed permissions of the owner, too.
       _ = fchmod(file, 0o600)
       close(file)
     } else if errno != EEXIST {
@@ -23,10 +23,10 @@ enum CatalogFile {
     try check(facts, of: path)
   }
 
-  /// Makes the file of the index of the log unless it is there; empty, for which a full disk has room as a rule. Who may not
-  /// write to it can't make it.
+  /// Creates an empty file for the index of the log (`-shm`), unless it is there. Even a full disk usually has room for
+  /// an empty file. It fails for a process that may not write to the folder.
   static func makeIndexOfLog(of path: String) throws(CatalogError) {
-    // One that is there is not opened, for the reason that ``make(_:)`` has.
+    // An existing file is not opened, for the same reason as in ``make(_:)``.
     let file = open(path + "-shm", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 {
       close(file)
@@ -36,7 +36,7 @@ enum CatalogFile {
   }
 
   /// Whether there is a file at `path` that is not empty.
-  /// - Throws: `unusable` when it is not a file, `notOurs` when others may write to it.
+  /// - Throws: `unusable` if it is not a regular file, `notOurs` if others may write to it.
   static func hasContent(_ path: String) throws(CatalogError) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -47,12 +47,12 @@ enum CatalogFile {
     return facts.st_size > 0
   }
 
-  /// Which file a path leads to.
+  /// The file that a path leads to.
   struct Identity: Hashable {
     let device: dev_t
     let inode: ino_t
 
-    /// Nil when there is none.
+    /// Nil if there is none.
     init?(at path: String) {
       var facts = stat()
       guard stat(path, &facts) == 0 else { return nil }
@@ -60,7 +60,7 @@ enum CatalogFile {
     }
   }
 
-  /// Why a file with these facts is refused; pure.
+  /// Throws the reason why a file with these facts is refused, if there is one; pure.
   static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
     guard facts.st_mode & S_IFMT == S_IFREG else { throw failure(EISDIR, path) }
     guard facts.st_uid == user, facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
@@ -91,34 +91,34 @@ enum CatalogFile {
   }
 }
 
-/// A store as the tables name it.
+/// The name of a store in the tables.
 struct StoreName: Hashable, Sendable {
   let text: String
 
-  /// The library's own store, wherever the library is. No address settles to a name like this: that of a folder begins
-  /// with `file:`, any other with the name of its protocol.
+  /// The library's own store, wherever the library is. No store's address has such a name: a folder's begins with
+  /// `file:`, any other with the name of its protocol.
   static let own = StoreName(text: "library:media")
 
-  /// The prefix of its objects' URLs in the tables, and the prefix of those of another folder. Nil for a store that
-  /// is not a folder: how its objects' URLs are made is its own matter.
+  /// The prefix of its objects' URLs in the tables, for the own store and for any other folder. Nil for a store that is
+  /// not a folder, which forms its objects' URLs in its own way.
   var objectBase: String? { self == .own || text.hasPrefix("file://") ? text + "/" : nil }
 }
 
-/// Where a catalog lies, and what its names and URLs mean there.
+/// Where a catalog is, and what its names and URLs mean there.
 ///
-/// The library's own store has a name without a path in the tables, so that a library may be moved or copied.
-/// Everybody else knows that store by its present address.
+/// In the tables, the library's own store has a name without a path, so that a library can be moved or copied.
+/// Everywhere else that store has its present address.
 struct CatalogPlace: Sendable {
-  /// The database, for messages.
+  /// The path of the database.
   let path: String
-  /// The index of words, which is made of it; nil where it has no place.
+  /// The path of the word index, which is built from the catalog; nil for a catalog in memory.
   var wordsPath: String? { media == nil ? nil : path.dropLast("catalog.sqlite".count) + "search.sqlite" }
-  /// The folder of the library's own store; nil in memory, where there is none.
+  /// The folder of the library's own store; nil for a catalog in memory, which has none.
   let media: CanonicalPath?
-  /// The own store's name as its uploader settles it.
+  /// The own store's name as its uploader spells it.
   let ownStore: StoreName
 
-  /// Of a catalog that is no file.
+  /// The place of a catalog that is not in a file.
   static let inMemory = CatalogPlace()
 
   private init() { (path, media, ownStore) = (":memory:", nil, .own) }
@@ -140,10 +140,10 @@ struct CatalogPlace: Sendable {
     Destination(name == StoreName.own.text ? ownStore.text : name)
   }
 
-  /// An object's URL as the tables keep it.
+  /// Returns an object's URL as the tables hold it.
   func kept(_ url: String) -> String { Self.moved(url, from: ownStore, to: .own) }
 
-  /// An object's URL as everybody else is told it.
+  /// Returns an object's URL as it is shown outside the tables.
   func told(_ url: String) -> String { Self.moved(url, from: .own, to: ownStore) }
 
   private static func moved(_ url: String, from old: StoreName, to new: StoreName) -> String {
@@ -154,18 +154,19 @@ struct CatalogPlace: Sendable {
   }
 }
 
-/// Finds the rows that name the library's own store by a path, and takes the path out of them.
+/// Finds the rows that name the library's own store by a path, and removes the path from them.
 struct OwnStore {
   let place: CatalogPlace
 
-  /// Whether a row names the folder of the own store as it is now: written by a Reel before version 3, or the library
-  /// has come to lie around a store that had been elsewhere.
+  /// Whether a row names the own store by the folder's present path. A Reel before version 3 wrote it, or the library
+  /// was moved to where a store was that it used before.
   func isNamedByPath(in db: Connection) throws -> Bool {
     try DestinationTable.find(place.ownStore, in: db) != nil
   }
 
-  /// - Parameter version: of the tables before they were brought up to date. Before version 3 every store was named
-  ///   by a path, so a library that was moved or copied names its own store by the old one.
+  /// Replaces the paths by which the tables name the own store.
+  /// - Parameter version: the version of the tables before they were brought up to date. Before version 3, every store
+  ///   was named by a path, so a library that was moved or copied names its own store by the old one.
   func adopt(in db: Connection, from version: Int) throws {
     if let id = try DestinationTable.find(place.ownStore, in: db) {
       try DestinationTable.rename(id, place.ownStore, to: .own, in: db)
@@ -180,8 +181,8 @@ struct OwnStore {
     }
   }
 
-  /// Whether the store that was the folder `former` is the own one today: an object of it is here, and it is not there
-  /// any more, or the library that was there is (this one is a copy of it then).
+  /// Whether the store that was the folder `former` is now the own one: one of its objects is here, and either it is no
+  /// longer there, or a library is still there, of which this one is a copy.
   ///
   /// A store elsewhere whose objects somebody copied into this folder stays what it is.
   private func hasCome(_ store: Int64, from former: String, in db: Connection) throws -> Bool {
@@ -194,7 +195,7 @@ struct OwnStore {
     } ?? false
   }
 
-  /// The path of a store that is a folder.
+  /// The path of a store that is a folder; nil for any other store.
   private static func folder(_ name: StoreName) -> String? {
     name.text.hasPrefix("file:///") ? URL(string: name.text)?.path(percentEncoded: false) : nil
   }

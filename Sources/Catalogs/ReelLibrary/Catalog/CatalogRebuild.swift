@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// An object that becomes a post of a rebuilt catalog.
+/// A stored object that becomes a post of a rebuilt catalog.
 public struct RebuiltObject: Sendable {
   let publication: Publication
   let stored: StoredObject
@@ -12,7 +12,7 @@ public struct RebuiltObject: Sendable {
 
   /// - Parameters:
   ///   - publication: its digest, and where it is stored.
-  ///   - draft: what its bytes say; what people said of it is not known any more.
+  ///   - draft: what its bytes say. What people said about it is lost.
   ///   - id: a new one.
   ///   - createdAt: when it was stored.
   public init(
@@ -26,15 +26,15 @@ public struct RebuiltObject: Sendable {
   }
 }
 
-/// Makes a catalog in the place of one that was lost, of the objects that are stored.
+/// Builds a catalog from the stored objects, in place of one that was lost.
 ///
-/// It grows under another name and gets its own when it is whole, in one step: whoever dies on the way leaves a library
-/// whose catalog is still lost. Nobody else opens the library meanwhile.
+/// It is built under a temporary name and renamed in one step when it is complete. If the process dies halfway, the
+/// library's catalog is still lost. No other process can open the library meanwhile.
 public final class CatalogRebuild: Sendable {
   private let alone: FolderLock
   private let unfinished: UnfinishedCatalog
   private let queue: BlockingQueue
-  /// Where the catalog grows.
+  /// Where the unfinished catalog is.
   private var place: CatalogPlace { unfinished.place }
 
   private init(
@@ -47,9 +47,9 @@ public final class CatalogRebuild: Sendable {
 
   /// Begins a catalog without posts.
   ///
-  /// - Parameter onWait: told who is in the library when a wait for it takes more than 2 s.
-  /// - Throws: ``CatalogError``: `unusable` when the library has a catalog, `locked` when another process is at work on
-  ///   it, `corrupt` when what is in the catalog's place is damaged, `diskFull`.
+  /// - Parameter onWait: told which process is opening the library if a wait for it takes more than 2 s.
+  /// - Throws: ``CatalogError``: `unusable` if the library has a catalog, `locked` if another process is at work on it,
+  ///   `corrupt` if what is in the catalog's place is damaged, `diskFull`.
   public static func begin(
     for library: LibraryFolder, busyTimeout: Duration = .seconds(10),
     onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
@@ -77,7 +77,7 @@ public final class CatalogRebuild: Sendable {
     }
   }
 
-  /// Gives each object a post, in this order.
+  /// Adds a post for each object, in this order.
   public func add(_ objects: [RebuiltObject]) async throws(CatalogError) {
     try await queue.run { [self] () throws(CatalogError) in
       try Self.reporting(place.path) {
@@ -99,7 +99,7 @@ public final class CatalogRebuild: Sendable {
   }
 
   /// Puts the catalog in its place. What was left of the lost one is kept beside it, as `catalog.lost-….sqlite`.
-  /// - Throws: ``CatalogError``: `corrupt` when what was written does not prove to be whole, `diskFull`, `unusable`.
+  /// - Throws: ``CatalogError``: `corrupt` if the written catalog turns out to be damaged, `diskFull`, `unusable`.
   public func finish() async throws(CatalogError) {
     try await queue.run { [self] () throws(CatalogError) in
       defer { alone.end() }

@@ -1,28 +1,27 @@
 import ReelCore
 
-/// The tables, and how an older catalog becomes one of today.
+/// The tables, and how an older catalog is brought up to date.
 ///
-/// Versions are counted in `PRAGMA user_version`. A version that was released never changes: what comes
-/// later is appended to ``migrations``.
+/// Versions are counted in `PRAGMA user_version`. A released version never changes: later
+/// changes are appended to ``migrations``.
 enum CatalogSchema {
-  /// "Reel" in ASCII; what SQLite's header names as the program the file belongs to.
+  /// "Reel" in ASCII: the number by which SQLite's header identifies the program that the file belongs to.
   static let applicationID = 0x5265_656C
 
-  /// The statements that make version `n + 1` of version `n`.
+  /// The statements that turn version `n` into version `n + 1`, by `n`.
   static let migrations = [
     version1, version2, version3, version4, version5, version6, version7, version8, version9,
   ]
 
-  /// The first version that no Reel opens which brings the log home beside another's commit (``CheckpointRule``): one that
-  /// does would lose what the others have committed.
+  /// The first version that is not opened by any Reel that makes checkpoints during another connection's commit
+  /// (``CheckpointRule``). Such a Reel could lose what the others have committed.
   static let firstWithoutReset = 7
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
 
-  /// The version of the catalog in `db`; 0 when nothing is in it yet.
+  /// Returns the version of the catalog in `db`, or 0 if the database is empty. It only reads.
   ///
-  /// Only reads.
   /// - Throws: ``CatalogError`` (`newerSchema`, or `corrupt` for another program's database).
   static func checkedVersion(of db: Connection, at path: String) throws -> Int {
     let application = try db.value("PRAGMA application_id") ?? 0
@@ -42,8 +41,8 @@ enum CatalogSchema {
     return try found == version && !OwnStore(place: place).isNamedByPath(in: db)
   }
 
-  /// Brings the catalog up to date with `migrations`, and the name of the library's own store with where the library
-  /// is; in one transaction, however many processes try at once.
+  /// Brings the tables up to date by `migrations`, and the name of the library's own store by where the library is, in
+  /// one transaction. Any number of processes may try it at once.
   static func migrate(
     _ db: Connection, at place: CatalogPlace, through migrations: [String] = Self.migrations
   ) throws {
@@ -63,7 +62,7 @@ enum CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Times are milliseconds since 1970. What is found by equality of bytes is a BLOB.
+  /// Times are in milliseconds since 1970. Values that are looked up by their exact bytes are BLOBs.
   static let version1 = """
     -- A process that works on this library. A row that is missing means a dead owner; ids are not used twice.
     CREATE TABLE owner (
@@ -163,7 +162,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Adds what uploads go on from.
+  /// Adds the checkpoints from which uploads are resumed.
   static let version2 = """
     -- Where an upload that was begun can go on, or where a store that names its objects itself has put one.
     CREATE TABLE checkpoint (
@@ -179,7 +178,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// The library's own store has a name without a path from here on (``StoreName/own``).
+  /// Gives the library's own store a name without a path (``StoreName/own``).
   static let version3 = """
     -- The version of the tables that the Reel knew which wrote the row. One that has had the catalog open since
     -- before it was brought up to date leaves it out: it looks stores up by names that are others now, finds none of
@@ -219,7 +218,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Counts changes of posts that are in the feed, and finds posts by author and time.
+  /// Adds a count of the changes to posts that are in the feed, and indexes by author and time.
   static let version5 = """
     ALTER TABLE feed ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
     -- A catalog that is made again, of a backup or of what the store holds, does not count from where another one did.
@@ -248,7 +247,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Keeps out a Reel that makes checkpoints as SQLite does: ``firstWithoutReset``.
+  /// Excludes any Reel that makes checkpoints in SQLite's own way; see ``firstWithoutReset``.
   static let version7 = """
     -- The tables are those of version 6.
     """
@@ -312,7 +311,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Remembers where posts have moved from.
+  /// Remembers which stores posts have moved from.
   static let version9 = """
     -- The stores that a post was moved out of: there its video is known when it comes again.
     CREATE TABLE departure (

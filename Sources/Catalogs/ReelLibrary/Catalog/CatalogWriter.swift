@@ -4,14 +4,14 @@ import Synchronization
 
 /// The only writer of a catalog in this process.
 ///
-/// A durable commit costs milliseconds whatever is in it. What lanes (a whole batch each) and tasks hand in while a transaction
-/// is under way is committed together, in the next; what else blocks has a transaction to itself.
+/// A durable commit takes milliseconds, whatever it contains. So writes that lanes (a whole batch each) and tasks hand
+/// in during one transaction are committed together in the next. Any other blocking write has its own transaction.
 final class CatalogWriter: Sendable {
   private let transactions: CatalogTransactions
   private let groups: GroupWriting<any PendingWrite>
   private let owed: OwedWrites
 
-  /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
+  /// - Parameter patience: how long a write whose result nobody awaits may stay uncommitted.
   init(
     database: Database, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
   ) {
@@ -36,15 +36,15 @@ final class CatalogWriter: Sendable {
 
   // MARK: For threads that may block
 
-  /// Runs `body` in a transaction of its own, now. Blocks.
+  /// Runs `body` in its own transaction, now. Blocks.
   func write<Value: Sendable>(
     _ body: @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {
     try transactions.run(body)
   }
 
-  /// Runs `body` in the next transaction, in a savepoint of its own, with what others have handed in by then: so many who come
-  /// at once cost one commit. Blocks.
+  /// Runs `body` in the next transaction, in its own savepoint, together with all other writes that were handed in by
+  /// then, so that concurrent writes cost one commit. Blocks.
   func writeTogether<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {
@@ -62,10 +62,10 @@ final class CatalogWriter: Sendable {
 
   // MARK: For tasks
 
-  /// Runs `write` in the next transaction, in a savepoint of its own, and gives its result once that is committed.
+  /// Runs `write` in the next transaction, in its own savepoint, and returns its result once that is committed.
   ///
-  /// Cancelling the task changes nothing: a write that was handed in is carried out, and its caller hears of it.
-  /// - Throws: what `write` throws (nothing of it is written then), or why nothing was committed.
+  /// Cancelling the task has no effect: a write that was handed in is carried out, and its caller gets the result.
+  /// - Throws: what `write` throws (nothing of it is written then), or the reason why nothing was committed.
   func commit<Value: Sendable>(
     _ write: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
@@ -76,12 +76,13 @@ final class CatalogWriter: Sendable {
     return try result.get()
   }
 
-  /// Hands `write` in without waiting: it is committed with the next transaction, or soon.
+  /// Hands in `write` without waiting. It is committed with the next transaction, or soon.
   func enqueue(_ write: @escaping @Sendable (Connection) throws -> Void) {
     _ = groups.handIn(UnawaitedWrite(write: write))
   }
 
-  /// As ``commit(_:)``. What is not committed stays owed: it is written before whatever tasks hand in next.
+  /// Does the same as ``commit(_:)``. A write that is not committed stays owed: it is repeated before whatever is handed in
+  /// next.
   func commitOrOwe<Value: Sendable>(
     _ write: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
@@ -93,7 +94,7 @@ final class CatalogWriter: Sendable {
     }
   }
 
-  /// As ``write(_:)``, and as ``commitOrOwe(_:)``. Blocks.
+  /// Does the same as ``write(_:)``; what is not committed stays owed, as in ``commitOrOwe(_:)``. Blocks.
   func writeOrOwe(_ write: @escaping @Sendable (Connection) throws -> Void) throws(CatalogError) {
     do throws(CatalogError) {
       try self.write(write)
@@ -123,15 +124,15 @@ final class CatalogWriter: Sendable {
   /// What the tests wait for.
   var pendingCount: Int { groups.pendingCount }
 
-  /// Takes nothing in any more from tasks; what was handed in before is still written.
+  /// Accepts no more writes from tasks; those that were handed in before are still carried out.
   func close() { groups.close() }
 }
 
-/// Transactions of the catalog that was opened.
+/// The transactions of an open catalog.
 private struct CatalogTransactions: Sendable {
   let database: Database
   let connection: CatalogConnection
-  /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
+  /// The file that was opened. A transaction fails if the path no longer leads to it, as nobody would find its writes.
   let file: CatalogFile.Identity?
 
   var path: String { connection.path }
@@ -168,14 +169,14 @@ private struct CatalogTransactions: Sendable {
   }
 }
 
-/// A write that a task has handed in.
+/// A write that was handed in to be committed with others.
 private protocol PendingWrite: Sendable {
-  /// Whether somebody waits for its result.
+  /// Whether a caller waits for its result.
   var isAwaited: Bool { get }
 
   func perform(in db: Connection) throws
 
-  /// It has been committed, or (`failure`) has not.
+  /// Reports that it was committed, or that it was not (`failure`).
   func end(_ failure: CatalogError?, at path: String)
 }
 
@@ -219,14 +220,14 @@ private struct UnawaitedWrite: PendingWrite {
     do {
       try write(db)
     } catch  where !db.endsTransaction(error) {
-      // One row of a cache less: it is found out anew.
+      // The cache lacks a row, which will be computed again.
     }
   }
 
   func end(_ failure: CatalogError?, at path: String) {}
 }
 
-/// What was not committed, and has to be.
+/// Writes that were not committed and still have to be.
 private final class OwedWrites: Sendable {
   private let writes = Mutex<[any PendingWrite]>([])
 
@@ -249,7 +250,7 @@ private struct OwedWrite: PendingWrite {
   let write: UnawaitedWrite
   let owed: OwedWrites
 
-  /// All of it or nothing.
+  /// Writes all of it or nothing.
   func perform(in db: Connection) throws {
     do {
       try db.savepoint { try write.write(db) }
@@ -261,7 +262,7 @@ private struct OwedWrite: PendingWrite {
 }
 
 extension Connection {
-  /// Whether `error` of one write means that no other of its transaction can be carried out either.
+  /// Whether `error`, thrown by one write, means that no other write of its transaction can be carried out either.
   fileprivate func endsTransaction(_ error: any Error) -> Bool {
     if !isInsideTransaction { return true }
     guard let error = error as? SQLiteError, error.isOfDatabase else { return false }

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import ReelCore
 
-/// What is being done to posts.
+/// The changes of posts that are not over.
 enum ChangeTable {
-  /// Of `change`: whether objects come or go by it where the post is. A move takes those of another store.
+  /// An SQL condition on `change`: whether the change adds or removes objects in the store where the post is. A move
+  /// does so in the other store.
   static let movesObjects =
     "change.kind NOT IN (\(ChangeKind.edit.rawValue), \(ChangeKind.move.rawValue))"
 
@@ -12,9 +13,9 @@ enum ChangeTable {
     let intent: Int64
     let kind: ChangeKind
     let isDone: Bool
-    /// Of a move.
+    /// The store that a move goes to, or has left once it is done.
     let destination: Int64?
-    /// Of an edit, the keys that changed; of a move, the names that were free where it goes. A JSON array.
+    /// Of an edit, the keys that changed; of a move, the names that were free at its target. A JSON array.
     let keys: String?
     let owner: Int64?
   }
@@ -25,7 +26,7 @@ enum ChangeTable {
     try db.row("\(columns) WHERE intent = ?", [intent]) { try Open($0) }
   }
 
-  /// Nil when it is not `owner`'s.
+  /// Returns nil if the change is not `owner`'s.
   static func find(_ number: Int64, of owner: Int64, in db: Connection) throws -> Open? {
     try db.row("\(columns) WHERE number = ? AND owner = ?", [number, owner]) { try Open($0) }
   }
@@ -34,7 +35,8 @@ enum ChangeTable {
     try db.rows("\(columns) WHERE number > ? ORDER BY number LIMIT ?", [number, limit]) { try Open($0) }
   }
 
-  /// A move that was cut off would take away, in the end, what it has not copied.
+  /// Whether a post is being moved between these stores. Were they merged, an interrupted move would in the end remove
+  /// objects that it has not copied.
   static func isMoving(between one: Int64, and other: Int64, in db: Connection) throws -> Bool {
     try db.number(
       """
@@ -67,7 +69,7 @@ enum ChangeTable {
     try db.run("UPDATE change SET isDone = 1, destination = ? WHERE number = ?", [destination, number])
   }
 
-  /// Whether it is `owner`'s.
+  /// Notes `keys` for the change. False if the change is not `owner`'s.
   static func note(_ keys: String?, of number: Int64, owner: Int64, in db: Connection) throws -> Bool {
     try db.run("UPDATE change SET keys = ? WHERE number = ? AND owner = ?", [keys, number, owner])
     return db.changeCount > 0
@@ -93,26 +95,26 @@ extension ChangeTable.Open {
   }
 }
 
-/// The steps of a change, each inside a transaction of somebody else's, in the name of one owner.
+/// The steps of a change, in the name of one owner. Each runs inside the caller's transaction.
 struct ChangeSteps: Sendable {
   let owners: ProcessRegistry
   let place: CatalogPlace
   let me: Int64
 
-  /// A post where it is, and its publication.
+  /// Where a post is, and its publication.
   struct Placed: Sendable {
     let intent: Int64
     let id: PostID
     let destination: Int64
     let digest: [UInt8]
     let author: [UInt8]
-    /// Nil when it is not in the feed.
+    /// Nil if it is not in the feed.
     let post: PostTable.Stored?
-    /// Nil when it was not removed.
+    /// Nil if it was not removed.
     let removed: RemovalTable.Stored?
   }
 
-  /// An answer, its post not yet read.
+  /// An answer whose post has not been decoded yet.
   enum Answer: Sendable {
     case begun(Begun)
     case unfinished(Begun)
@@ -128,12 +130,12 @@ struct ChangeSteps: Sendable {
     let post: PostTable.Stored
     let removal: Removal?
     let destination: String
-    /// Of a move: where to, or where from when it is done.
+    /// Of a move: its target, or its origin once it is done.
     let other: String?
     let objects: [ExaminedObject]
   }
 
-  // MARK: 1
+  // MARK: Step 1: begin
 
   func begin(_ change: PostChange, in db: Connection) throws -> Answer {
     guard let found = try find(change.post, in: db) else { return .unknown }
@@ -171,7 +173,7 @@ struct ChangeSteps: Sendable {
   private func begin(
     _ kind: PostChange.Kind, _ found: Placed, _ target: Int64?, in db: Connection
   ) throws -> Answer {
-    // What can't be read could not be carried out, and nothing behind it.
+    // A post that can't be read could not be changed, and would block the changes behind it.
     _ = try found.post?.post(at: place) ?? found.removed?.post.post(at: place)
     var keys: String?
     switch kind {
@@ -209,9 +211,9 @@ struct ChangeSteps: Sendable {
     try db.run("UPDATE post SET document = ? WHERE intent = ?", [document, found.intent])
   }
 
-  // MARK: 2
+  // MARK: Step 2: finish
 
-  /// Nil when it is not ours any more.
+  /// Completes the change, and returns its post. Nil if this owner no longer has the change, or if its place is taken.
   func finish(_ change: OpenChange, in db: Connection) throws -> PostTable.Stored? {
     guard let open = try ChangeTable.find(change.number, of: me, in: db) else { return nil }
     if try !open.isDone && isTaken(open, change.post.id, in: db) { return nil }
@@ -237,7 +239,8 @@ struct ChangeSteps: Sendable {
     return try PostTable.find(change.post.id, in: db)
   }
 
-  /// Whether the video has become a post, or is about to, where this one was to come.
+  /// Whether the video has become a post, or is about to, where this one was to come. Then
+  /// a restoration is struck out, and a move is released.
   private func isTaken(_ open: ChangeTable.Open, _ id: PostID, in db: Connection) throws -> Bool {
     guard let found = try find(id, in: db) else { return false }
     switch open.kind {
@@ -246,7 +249,7 @@ struct ChangeSteps: Sendable {
       guard
         try successor(of: found, in: db) != nil || isBeingPublished(found, in: found.destination, db: db)
       else { return false }
-      // What it has stored goes when nobody keeps it.
+      // The objects that it has stored are removed once the removal no longer keeps them.
       try ChangeTable.strikeOut(open.number, owner: me, in: db)
     case .move:
       guard let target = open.destination,
@@ -257,7 +260,7 @@ struct ChangeSteps: Sendable {
     return true
   }
 
-  /// The post that the video of a removed one has become in the same store since.
+  /// Finds the post that the video of a removed post has become in the same store since.
   private func successor(of found: Placed, in db: Connection) throws -> PostTable.Stored? {
     guard let removed = found.removed else { return nil }
     let id = try db.value(
@@ -268,7 +271,7 @@ struct ChangeSteps: Sendable {
     return try id.flatMap(PostID.init(bytes:)).flatMap { try PostTable.find($0, in: db) }
   }
 
-  /// The post's JSON. It shows a poster only if that is stored.
+  /// Returns the post's JSON, which names a poster only if that is stored.
   private func document(
     _ post: Post, of intent: Int64, in destination: Int64? = nil, db: Connection
   ) throws -> String {
@@ -291,7 +294,7 @@ struct ChangeSteps: Sendable {
     try ChangeTable.markDone(open.number, destination: old, in: db)
   }
 
-  // MARK: 3
+  // MARK: Step 3: strike out
 
   func strikeOut(_ change: OpenChange, in db: Connection) throws {
     try ChangeTable.strikeOut(change.number, owner: me, in: db)
@@ -302,7 +305,7 @@ struct ChangeSteps: Sendable {
     try ChangeTable.find(change.number, of: me, in: db) != nil
   }
 
-  // MARK: What the dead leave
+  // MARK: Changes that dead processes left
 
   func adopt(after number: Int64, limit: Int, in db: Connection) throws -> [Begun] {
     var (adopted, last) = ([Begun](), number)
@@ -324,7 +327,7 @@ struct ChangeSteps: Sendable {
     return adopted
   }
 
-  // MARK: Looking
+  // MARK: Queries
 
   private func isHeld(_ open: ChangeTable.Open?, in db: Connection) throws -> Bool {
     try open.map { try owners.holding($0.owner, for: me, in: db) == .held } ?? false
@@ -357,7 +360,7 @@ struct ChangeSteps: Sendable {
     return try PostTable.find(publication, in: place.name(of: destination), db: db)?.post
   }
 
-  /// Whether somebody alive is about to bring another post of the publication into that store.
+  /// Whether a living process is about to bring another post of the publication into that store.
   private func isAboutToCome(_ found: Placed, to target: Int64, db: Connection) throws -> Bool {
     if try isBeingPublished(found, in: target, db: db) { return true }
     let holders: [Int64] = try db.values(

@@ -11,7 +11,7 @@ enum IntentTable {
     let owner: Int64?
   }
 
-  /// The columns that tell one publication.
+  /// The columns that identify a publication.
   struct PublicationKey {
     let digest: [UInt8]
     let destination: Int64
@@ -26,7 +26,7 @@ enum IntentTable {
     var arguments: [any SQLiteValue] { [digest, destination, author] }
   }
 
-  /// Empty for nobody, else "=" and the author's id.
+  /// Returns "=" and the author's id, or nothing if there is no author.
   static func author(of publication: Publication) -> [UInt8] {
     publication.authorID.map(author) ?? []
   }
@@ -42,9 +42,9 @@ enum IntentTable {
     ) { try Unfinished($0) }
   }
 
-  /// Unfinished intents, of the same destination and author, for what becomes of the same file when it is mended, or for
-  /// that file as it is.
-  /// - Parameter arrived: what the file was when it came in, where `key` is of a mended one.
+  /// Finds unfinished intents of the same destination and author that are for the same file: mended, if `key` is of the
+  /// file as it is, or the other way round.
+  /// - Parameter arrived: the digest of the file as it came in, if `key` is of a mended one.
   static func related(
     to key: PublicationKey, arrived: ContentDigest?, in db: Connection
   ) throws -> [Unfinished] {
@@ -60,12 +60,12 @@ enum IntentTable {
     ) { try Unfinished($0) }
   }
 
-  /// Remembers what the file was from which the intent's object comes.
+  /// Remembers the digest of the file from which the intent's object was made.
   static func remember(_ arrived: ContentDigest, of intent: Int64, in db: Connection) throws {
     try db.run("INSERT OR IGNORE INTO arrival (digest, intent) VALUES (?, ?)", [arrived.bytes, intent])
   }
 
-  /// The unfinished intent of that post, and what it is for.
+  /// Finds the unfinished intent of that post, and its publication.
   static func unfinished(
     _ id: PostID, at place: CatalogPlace, in db: Connection
   ) throws -> (publication: Publication, intent: Unfinished)? {
@@ -86,12 +86,12 @@ enum IntentTable {
     }
   }
 
-  /// Gives the intent's number.
+  /// Adds an intent, and returns its number.
   @discardableResult
   static func insert(
     _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Connection
   ) throws -> Int64 {
-    // One row, and NULL in it when there is none.
+    // The query always gives one row, with NULL if there is no intent.
     let last =
       try db.value(
         "SELECT max(ordinal) FROM intent WHERE digest = ? AND destination = ? AND author = ?", key.arguments,
@@ -109,15 +109,15 @@ enum IntentTable {
     return db.lastInsertedRowID
   }
 
-  /// Gives the intent to `owner`, with the next attempt's number.
+  /// Gives the intent to `owner`, and counts another attempt.
   static func takeOver(_ number: Int64, owner: Int64, at now: Int64, in db: Connection) throws {
     try db.run(
       "UPDATE intent SET attempt = attempt + 1, owner = ?, changedAt = ? WHERE number = ?",
       [owner, now, number])
   }
 
-  /// Marks the intent published, if this attempt still holds it, and the poster that its post is to show is named. Gives
-  /// its number and destination then.
+  /// Marks the intent published, if this attempt still holds it and the poster that its post is to show is named.
+  /// Returns its number and destination; nil if it did not.
   static func finish(
     _ intent: Intent, showing poster: ObjectKey? = nil, owner: Int64, at now: Int64, in db: Connection
   ) throws -> (number: Int64, destination: Int64)? {
@@ -133,7 +133,7 @@ enum IntentTable {
     ) { row in (try row["number"], try row["destination"]) }
   }
 
-  /// Gives an unfinished intent up for good, whoever had it.
+  /// Gives an unfinished intent up for good, whichever process had it.
   static func giveUp(_ number: Int64, at now: Int64, in db: Connection) throws {
     try db.run(
       "UPDATE intent SET owner = NULL, state = 2, ordinal = NULL, changedAt = ? WHERE number = ? AND state = 0",
@@ -144,7 +144,7 @@ enum IntentTable {
     try db.number("SELECT 1 FROM intent WHERE postID = ? AND state = 2", [id.bytes]) != nil
   }
 
-  /// Gives the intent up, if this attempt still holds it.
+  /// Releases the intent, or gives it up for good if its key is unusable; only if this attempt still holds it.
   static func release(
     _ intent: Intent, because reason: ReleaseReason, owner: Int64, at now: Int64, in db: Connection
   ) throws {
@@ -177,7 +177,7 @@ extension IntentTable.Unfinished {
   }
 }
 
-/// Checkpoints of uploads by object.
+/// Upload checkpoints by object.
 enum CheckpointTable {
   static func find(
     _ key: ObjectKey, in store: StoreName, db: Connection
@@ -188,7 +188,7 @@ enum CheckpointTable {
       WHERE destination = (SELECT id FROM destination WHERE name = ?) AND objectKey = ?
       """, [store.text, key.rawValue]
     ) { row in
-      // One that makes no sense is none: the upload begins anew.
+      // An invalid checkpoint counts as none, and the upload starts again.
       let (digest, secret) = (try row["digest"] as [UInt8], try row["secret"] as String)
       return ContentDigest(sha256: digest).flatMap { UploadCheckpoint(secret, of: $0) }
     }

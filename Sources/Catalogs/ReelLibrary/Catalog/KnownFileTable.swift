@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// Digests by the state of a file.
+/// Digests by a file's identity and state.
 enum KnownFileTable {
   static func find(_ identity: FileIdentity, in db: Connection) throws -> ContentDigest? {
     let digest: [UInt8]? = try db.value(
@@ -33,7 +33,7 @@ enum KnownFileTable {
   }
 }
 
-/// What readers found in which bytes, as JSON.
+/// What readers of each version found in a file's bytes, as JSON.
 enum ProbeResultTable {
   static func find(_ digest: ContentDigest, by reader: ReaderVersion, in db: Connection) throws -> String? {
     try db.value(
@@ -41,7 +41,7 @@ enum ProbeResultTable {
       [digest.bytes, reader.reel, reader.ffmpeg])
   }
 
-  /// By every reader that there was.
+  /// Returns what readers of all versions found.
   static func all(of digest: ContentDigest, in db: Connection) throws -> [(ReaderVersion, String)] {
     try db.rows("SELECT reel, ffmpeg, outcome FROM reading WHERE digest = ?", [digest.bytes]) { row in
       (ReaderVersion(reel: try row["reel"], ffmpeg: try row["ffmpeg"]), try row["outcome"])
@@ -63,7 +63,7 @@ enum ProbeResultTable {
 
 /// Files that were not published, by path.
 enum FailureTable {
-  /// Remembers the path's failure in place of an older one, or (nil) forgets it.
+  /// Remembers a failure for the path in place of an older one, or forgets it (nil).
   static func put(_ failure: FailureRecord?, at path: SourcePath, in db: Connection) throws {
     guard let failure else {
       try db.run("DELETE FROM failure WHERE path = ?", [path.bytes])
@@ -74,13 +74,13 @@ enum FailureTable {
       [path.bytes, failure.code, failure.message, failure.refused, failure.at.milliseconds])
   }
 
-  /// Gives how many were forgotten.
+  /// Forgets all failures, and returns how many there were.
   static func clear(in db: Connection) throws -> Int {
     try db.run("DELETE FROM failure")
     return db.changeCount
   }
 
-  /// The code of what is remembered of the path.
+  /// Returns the code of the path's failure, if one is remembered.
   static func code(at path: SourcePath, in db: Connection) throws -> String? {
     try db.value("SELECT code FROM failure WHERE path = ?", [path.bytes])
   }
@@ -97,16 +97,16 @@ enum FailureTable {
   }
 }
 
-/// All that is known of a file that nobody has opened yet.
+/// Finds all that is known of a file that has not been opened yet.
 enum RecallQuery {
-  /// What was found, its post not yet read: that is done off the database's thread.
+  /// What was found. Its post has not been decoded yet, which is done off the database's thread.
   struct Found: Sendable {
     let digest: ContentDigest
     let post: PostTable.Stored?
     let failureCode: String?
   }
 
-  /// - Parameter steps: of the owner who asks; nil for one who only reads, and tells nothing.
+  /// - Parameter steps: those of the owner who asks; nil for a caller that only reads, and never delivers an event.
   static func find(
     _ file: RecalledFile, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Connection
   ) throws -> Found? {
@@ -114,7 +114,7 @@ enum RecallQuery {
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
     let post =
       if let steps {
-        // Where it has moved from is looked at with the content.
+        // A post that has moved out of this store is looked up later, with the content.
         try steps.look(for: publication, again: true, in: db).flatMap { $0.announced ? $0.stored : nil }
       } else {
         try PostTable.find(publication, in: place.name(of: file.destination), db: db)?.post
@@ -133,11 +133,11 @@ extension RecallQuery.Found {
   }
 }
 
-/// How much is remembered, and how it is given back to the disk.
+/// The size of the caches, and how it is given back to the disk.
 enum CacheQuery {
-  /// Bytes of a known file's row: eight columns' headers, five numbers, a digest.
+  /// The bytes of a known file's row: the headers of eight columns, five numbers, and a digest.
   private static let knownFileBytes: Int64 = 80
-  /// Bytes of a reading's row without its JSON.
+  /// The bytes of a reading's row without its JSON.
   private static let readingBytes: Int64 = 64
 
   static func status(in db: Connection) throws -> CacheStatus {
@@ -149,8 +149,8 @@ enum CacheQuery {
       bytes: Int64(files) * knownFileBytes + Int64(readings) * readingBytes + Int64(documents))
   }
 
-  /// Gives pages that hold nothing back to the file system, a few megabytes at a time, so that another
-  /// process's commit comes in between. Gives the bytes that the file shrinks by.
+  /// Returns free pages to the file system, a few megabytes at a time so that other processes can commit in between.
+  /// Returns the number of bytes by which the file has shrunk.
   static func giveBackFreePages(of db: Connection) throws -> Int64 {
     let before = try number("page_count", db)
     while try number("freelist_count", db) > 0 {

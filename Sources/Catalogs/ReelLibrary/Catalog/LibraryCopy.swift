@@ -3,14 +3,14 @@ import Glibc
 import ReelCatalogCopy
 import ReelCore
 
-/// The catalog of a library folder, to be copied. No other process opens it for writing meanwhile.
+/// The catalog of a library folder that is to be copied. No other process has it open for writing meanwhile.
 package struct LibraryCopySource: CatalogCopySource {
   package var name: String { library.path }
   private let library: LibraryFolder
   private let host: String
   private let busyTimeout = 10.0
 
-  /// - Parameter host: names this machine, of whose files digests and failures are remembered.
+  /// - Parameter host: names this machine, to which the remembered digests and failures of files belong.
   package init(_ library: LibraryFolder, host: String) {
     (self.library, self.host) = (library, host)
   }
@@ -44,14 +44,14 @@ package struct LibraryCopySource: CatalogCopySource {
   }
 }
 
-/// A library folder in which a copy is made.
+/// The library folder into which a catalog is copied.
 package struct LibraryCopyTarget: CatalogCopyTarget {
-  /// The folder, which need not be there.
+  /// The folder, which need not exist.
   package let name: String
   private let host: String
   private let busyTimeout: Double
 
-  /// - Parameter host: names this machine; what is remembered of others' files is left behind.
+  /// - Parameter host: names this machine. What is remembered of other machines' files is not copied.
   package init(_ path: String, host: String, busyTimeout: Duration = .seconds(10)) {
     (name, self.host, self.busyTimeout) = (path, host, busyTimeout / .seconds(1))
   }
@@ -91,10 +91,10 @@ package struct LibraryCopyTarget: CatalogCopyTarget {
   }
 }
 
-/// The rows of a library's catalog. Stores and objects are named by their present addresses, the library's own, too.
+/// The rows of a library's catalog. Stores and objects have their present addresses, those of the library's own, too.
 private struct LibraryRows: CatalogFilling {
   private static let batch = 500
-  /// Of what belongs to nobody. No owner has it.
+  /// The owner of rows that belong to no process; no owner has this number.
   private static let nobody: Int64 = 0
 
   let db: Connection
@@ -160,7 +160,7 @@ private struct LibraryRows: CatalogFilling {
     }
   }
 
-  /// The row as everybody else knows it.
+  /// Returns the row as it is known outside this library.
   private func told(_ row: CatalogRow, of section: CatalogSection) throws -> CatalogRow {
     var row = row
     switch section {
@@ -171,13 +171,13 @@ private struct LibraryRows: CatalogFilling {
     case .failures: row[1] = .text(isAddress(row) ? "" : host)
     default: break
     }
-    // No server keeps it in a text.
+    // PostgreSQL can't hold a NUL in a text.
     return row.map { value in
       value.mapText { $0.utf8.contains(0) ? $0.replacing("\0", with: "\u{FFFD}") : $0 }
     }
   }
 
-  /// Whether the failure is one of an address, which is the same on every machine.
+  /// Whether the failure is that of an address, which is the same on every machine.
   private func isAddress(_ failure: CatalogRow) -> Bool {
     SourcePath(bytes: failure[0].bytes ?? []).isAddress
   }
@@ -263,11 +263,11 @@ private struct LibraryRows: CatalogFilling {
   }
 }
 
-/// A post's JSON, as a catalog keeps it.
+/// A post's JSON, as a catalog holds it.
 enum PostDocument {
   private static let keys = ["\"videoURL\"", "\"posterURL\""].map { Array($0.utf8) }
 
-  /// The same with the URLs of objects in the folder `old` as they are in `new`; all else stays as it is, byte by byte.
+  /// Replaces the URLs of objects in the store `old` by those in `new`; every other byte stays as it is.
   static func moving(_ document: String, from old: StoreName, to new: StoreName) -> String {
     guard let oldBase = old.objectBase, let newBase = new.objectBase, document.contains(oldBase) else {
       return document
@@ -277,7 +277,7 @@ enum PostDocument {
     moved.reserveCapacity(bytes.count + 2 * new.count)
     var place = 0
     while place < bytes.count {
-      // Within a string there is a backslash before each quote, so no caption looks like a key with its colon.
+      // Within a string a backslash precedes each quote, so no caption looks like a key with its colon.
       guard bytes[place] == UInt8(ascii: "\""),
         let key = keys.first(where: { bytes[place...].starts(with: $0) }),
         let value = value(behind: place + key.count, in: bytes), bytes[value...].starts(with: old)
@@ -293,7 +293,7 @@ enum PostDocument {
     return String(decoding: moved, as: UTF8.self)
   }
 
-  /// Where the text begins behind `:` and `"`; nil where there is none.
+  /// Returns where the text begins behind `:` and `"`; nil if there is none.
   private static func value(behind key: Int, in bytes: [UInt8]) -> Int? {
     var place = key
     for wanted in [UInt8(ascii: ":"), UInt8(ascii: "\"")] {

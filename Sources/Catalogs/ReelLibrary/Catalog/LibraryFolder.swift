@@ -1,26 +1,25 @@
 import Glibc
 import ReelCore
 
-/// The folder that holds a catalog, its temporaries and, by default, its media; ours alone.
+/// The folder that holds a catalog, its temporary files and, by default, its media. It belongs to this user alone.
 ///
-/// A value of this type is a folder that was there, that belongs to this user, and that nobody else may
-/// write to.
+/// A value of this type stands for a folder that existed, belonged to this user, and was not writable for anybody else.
 public struct LibraryFolder: Hashable, Sendable {
-  /// Absolute, without links.
+  /// The absolute path, without symbolic links.
   public let path: String
 
-  /// The database.
+  /// The path of the database.
   public var catalogPath: String { path + "/catalog.sqlite" }
-  /// Locks of running processes and temporaries of their uploads.
+  /// The folder for the locks of running processes and the temporary files of their uploads.
   public var temporaryPath: String { path + "/tmp" }
-  /// Where a folder store is when nobody names another; made by that store.
+  /// The folder of the default store, which that store creates.
   public var mediaPath: String { path + "/media" }
 
   private init(checked path: String) { self.path = path }
 
   /// Where the library is: `explicit` (`--library`), else `$REEL_LIBRARY`, else `$XDG_DATA_HOME/reel`, else
-  /// `$HOME/.local/share/reel`. An empty variable counts as none; as the XDG Base Directory Specification
-  /// has it, an `XDG_DATA_HOME` that is not absolute does too, and so does such a `HOME`. Nil when none of them says.
+  /// `$HOME/.local/share/reel`. An empty variable counts as unset. So does an `XDG_DATA_HOME` that is not absolute, as
+  /// the XDG Base Directory Specification demands, and such a `HOME`. Nil if none of them is set.
   public static func location(explicit: String?, environment: [String: String]) -> String? {
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let explicit, !explicit.isEmpty { return explicit }
@@ -30,16 +29,15 @@ public struct LibraryFolder: Hashable, Sendable {
     return home + "/.local/share/reel"
   }
 
-  /// The library at `path`, made (0700, with the folders above it) where it is missing.
-  /// - Throws: ``CatalogError``: `notOurs`, `diskFull`, or `unusable` for everything else that stands in
-  ///   the way.
+  /// Returns the library at `path`. Its folder is created (0700) if it is missing, with the folders above it.
+  /// - Throws: ``CatalogError``: `notOurs`, `diskFull`, or `unusable` for every other obstacle.
   public static func prepare(at path: String) async throws(CatalogError) -> LibraryFolder {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
       try prepareNow(at: path)
     }
   }
 
-  /// The same on this thread. Blocks.
+  /// Does the same on this thread. Blocks.
   static func prepareNow(at path: String) throws(CatalogError) -> LibraryFolder {
     try FolderCheck.make(path)
     let library = try checked(path)
@@ -47,7 +45,7 @@ public struct LibraryFolder: Hashable, Sendable {
     return library
   }
 
-  /// The library at `path`, or nil when there is none; makes nothing.
+  /// Returns the library at `path`, or nil if there is none; creates nothing.
   /// - Throws: ``CatalogError``: `notOurs` or `unusable`.
   public static func existing(at path: String) async throws(CatalogError) -> LibraryFolder? {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
@@ -63,29 +61,29 @@ public struct LibraryFolder: Hashable, Sendable {
   }
 }
 
-/// Makes folders that are ours alone, and refuses those that are not. Everything here blocks.
+/// Creates folders that belong to this user alone, and refuses others. Everything here blocks.
 enum FolderCheck {
-  /// Makes `path` and the folders above it, 0700, or checks it when it is there.
+  /// Creates `path` (0700) and the folders above it, or checks `path` if it is there.
   static func make(_ path: String) throws(CatalogError) {
     if try isThere(path) { return try makeDurable(path, isNew: false) }
     if let parent = parent(of: path), !exists(parent) { try make(parent) }
-    // Nothing is made where it would be called otherwise.
+    // Throw before anything is created if the real path is not UTF-8.
     _ = try settled(parent(of: path) ?? ".", for: path)
     if mkdir(path, 0o700) == 0 {
-      // The umask may have taken from the owner, too.
+      // The umask may have removed permissions of the owner, too.
       try rethrowing(as: { failure($0.code, making: path) }) { () throws(SystemError) in
         try settleMode(0o700, of: path)
       }
     } else if errno != EEXIST {
-      // EEXIST: another process was faster; what it made is checked below.
+      // EEXIST: another process was faster, and what it created is checked below.
       throw failure(errno, making: path)
     }
     try makeDurable(path, isNew: true)
     guard try isThere(path) else { throw failure(ENOENT, making: path) }
   }
 
-  /// Whether a folder of ours is at `path`.
-  /// - Throws: `notOurs` or `unusable` when something else is.
+  /// Whether a folder of this user is at `path`.
+  /// - Throws: `notOurs` or `unusable` if something else is.
   static func isThere(_ path: String) throws(CatalogError) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -96,8 +94,8 @@ enum FolderCheck {
     return true
   }
 
-  /// `path`, absolute and without links.
-  /// - Parameter wanted: the folder that it is asked for; itself where nil.
+  /// Returns `path` as an absolute path without symbolic links.
+  /// - Parameter wanted: the folder to name in messages; nil for `path` itself.
   static func settled(_ path: String, for wanted: String? = nil) throws(CatalogError) -> String {
     let wanted = wanted ?? path
     guard let settled = realpath(path, nil) else { throw failure(errno, making: wanted) }
@@ -112,7 +110,7 @@ enum FolderCheck {
     return text
   }
 
-  /// Why a folder with these facts is refused; pure.
+  /// Throws the reason why a folder with these facts is refused, if there is one; pure.
   static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
     guard facts.st_mode & S_IFMT == S_IFDIR else {
       throw CatalogError(
@@ -133,8 +131,8 @@ enum FolderCheck {
     }
   }
 
-  /// Makes the name of the folder at `path` durable: what is kept in it must not go with the power because the
-  /// folder does. One that was there may have been made a moment ago, by a process that died of it.
+  /// Makes the name of the folder at `path` durable, or a power failure could remove the folder with all that was kept
+  /// in it. An existing folder may have been created a moment ago, by a process that has died since.
   private static func makeDurable(_ path: String, isNew: Bool) throws(CatalogError) {
     try rethrowing(as: { failure($0.code, making: path) }) { () throws(SystemError) in
       if isNew { try Failpoint.libraryFolderMade.reach() }
@@ -145,13 +143,13 @@ enum FolderCheck {
 
   private static func syncParent(of path: String) throws(SystemError) {
     let raw = open(parent(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // One that we may enter and not read: nobody but its owner can sync it.
+    // A folder that this process may enter but not read can only be synced by its owner.
     if raw < 0, errno == EACCES { return }
     guard raw >= 0 else { throw SystemError.last("open") }
     do {
       try Descriptor(adopting: raw).syncFolder()
     } catch  where error.code == EROFS {
-      // A file system that can't change has nothing to make durable.
+      // A read-only file system has nothing to make durable.
     }
   }
 

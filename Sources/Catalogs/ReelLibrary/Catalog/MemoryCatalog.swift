@@ -1,23 +1,23 @@
 import FoundationEssentials
 import ReelCore
 
-/// A catalog that keeps nothing longer than it lives: for tests and for runs that write nothing.
+/// A catalog that lasts no longer than its object, for tests and for runs that write nothing.
 ///
-/// It is ``SQLiteCatalog`` over a database in memory, and does what that does. ``another()`` plays a second process
-/// on the same library, ``die()`` a process that is killed. What blocks waits for the other owners, and never for a disk.
-/// Where SQLite can't make such a database, every call says why.
+/// It is ``SQLiteCatalog`` over a database in memory, and behaves like it. ``another()`` plays a second process on the
+/// same library, ``die()`` a process that is killed. Calls that block wait for the other owners, never for a disk. If
+/// SQLite can't create such a database, every call throws the reason.
 public final class MemoryCatalog: PostCatalog, Sendable {
   private let library: Result<Library, CatalogError>
   private let opened: Result<SQLiteCatalog, CatalogError>
   private let clock: any WallClock
 
-  /// What several owners hold together.
+  /// What several owners share.
   private struct Library {
     let database: Database
     let locks = LocksInMemory()
   }
 
-  /// An empty catalog, and its first owner.
+  /// Creates an empty catalog, and its first owner.
   public convenience init(clock: any WallClock = SystemWallClock()) {
     self.init(
       Result { () throws(CatalogError) in Library(database: try CatalogDatabase.inMemory()) }, clock)
@@ -33,14 +33,15 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     }
   }
 
-  /// What a second process sees that opens the same library.
+  /// Returns the catalog as a second process sees it that opens the same library.
   public func another() -> MemoryCatalog { MemoryCatalog(library, clock) }
 
-  /// Ends as a process does that is killed: what it holds may be taken over, and it goes on unaware.
+  /// Ends as a process that is killed does: what it holds may be taken over, and this object continues unaware of that.
   public func die() { try? catalog.abandon() }
 
-  /// Adds posts as if they had been published to `destination` one after the other, and told: each gets the next place in
-  /// the feed, and its video is a duplicate from now on. One whose id or video is there already is passed over.
+  /// Adds posts as if they had been published to `destination` one after the other, and their events
+  /// delivered. Each gets the next place in the feed, and its video is a duplicate from now on. A post whose
+  /// id or video is already there is skipped.
   public func add(_ posts: [Post], to destination: Destination = Destination("memory:store")) {
     try? catalog.add(posts, to: destination)
   }
@@ -53,7 +54,7 @@ extension SQLiteCatalog {
     let now = clock.now()
     try writable().writer.write { [place] db in
       for post in posts {
-        // The intent of a post without a digest has one that no video has; nobody is told it.
+        // A post without a digest gets an intent with one that no video has, and that no caller is shown.
         let digest = post.digest ?? ContentDigest(digest: post.id.bytes + post.id.bytes)
         let intent = Intent(
           id: post.id, key: post.video,
@@ -69,89 +70,90 @@ extension SQLiteCatalog {
   }
 }
 
-// Each method is SQLite's.
+// Each method forwards to the SQLite catalog.
 
 extension MemoryCatalog {
-  /// T1. Cancelled only if the task was cancelled before the call.
+  /// Claims an intent (T1). It is cancelled only if the task was cancelled before the call.
   public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
     try await catalog.claim(request)
   }
 
-  /// T1 for all of them.
+  /// Claims an intent for each request (T1), in one transaction.
   public func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
     try catalog.claim(requests, noting: notes)
   }
 
-  /// T2 for all of them, also in a cancelled task.
+  /// Publishes the posts of these intents (T2) in one transaction, also in a cancelled task.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {
     try catalog.complete(completions, noting: notes)
   }
 
-  /// Gives the intent up, also in a cancelled task.
+  /// Releases the intent, also in a cancelled task.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try await catalog.release(intent, because: reason)
   }
 
-  /// Also in a cancelled task.
+  /// Gives the intent up for good, also in a cancelled task.
   public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool { try await catalog.giveUp(intent) }
 
-  /// The post with this id.
+  /// Returns the post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? { try await catalog.post(id) }
 
-  /// One page, the newest posts first.
+  /// Returns one page, the newest posts first.
   public func newestPosts(
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
     try await catalog.newestPosts(matching: filter, before: cursor, limit: limit)
   }
 
-  /// The posts with `pageNumber` in `from ..< from + count`.
+  /// Returns the posts with `pageNumber` in `from ..< from + count`.
   public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     try await catalog.posts(from: pageNumber, count: count)
   }
 
-  /// The posts of a video, the oldest first.
+  /// Returns the posts of a video, the oldest first.
   public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
     try await catalog.posts(of: digest)
   }
 
-  /// Another number than before when posts have changed that were in the feed already.
+  /// Returns a number that changes whenever posts that are already in the feed change.
   public func feedRevision() async throws(CatalogError) -> Int { try await catalog.feedRevision() }
 
-  /// What the catalog holds.
+  /// Returns what the catalog holds.
   public func status() async throws(CatalogError) -> CatalogStatus { try await catalog.status() }
 
-  /// Each by its digest, and by the publication that it would be.
+  /// Looks up each by its digest, and by the publication that it would become.
   public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     try catalog.contents(of: questions)
   }
 
-  /// What is known of each of these.
+  /// Returns what is known of each of these files.
   public func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?] {
     try catalog.recall(files, readingPosts: readingPosts)
   }
 
-  /// Remembers these soon. A file's state is remembered when it has been left alone for 2 s.
+  /// Remembers these soon. The digest of a file is remembered only if the file has been left alone for 2 s.
   public func note(_ notes: [CatalogNote]) { try? catalog.note(notes) }
 
-  /// What was read, one after the other.
+  /// Returns what `reader` found in each of these, in their order.
   public func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
     try catalog.probeOutcomes(of: digests, by: reader)
   }
 
-  /// How much is remembered.
+  /// Returns the size of the caches.
   public func cacheStatus() async throws(CatalogError) -> CacheStatus { try await catalog.cacheStatus() }
 
   /// Forgets digests and readings.
   public func clearCache() async throws(CatalogError) -> CacheStatus { try await catalog.clearCache() }
 
-  /// Gives up what this owner holds. What was completed and not announced is told by whoever meets it next.
+  /// Releases what this owner holds, and closes. The event of a post that was completed but not announced is left to
+  /// the next owner that comes across the post.
   public func close() async throws(CatalogError) { try await catalog.close() }
 }
 

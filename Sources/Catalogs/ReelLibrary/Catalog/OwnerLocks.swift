@@ -3,23 +3,24 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// The locks that show which owners of a catalog live.
+/// The locks that show which owners of a catalog are alive.
 protocol OwnerLocks: Sendable {
-  /// Whether the owner of this lock lives; also where that can't be found out.
+  /// Whether the owner of this lock is alive. True also if that can't be found out.
   func isHeld(_ name: String) -> Bool
 
-  /// All that there are, also those that were never finished. What ends with its owner may be left out.
+  /// The names of all locks, including those that were never finished. Locks that
+  /// vanish with their owner may be left out.
   func names() -> [String]
 
-  /// Removes what a dead owner has left. What can't be removed now is no harm: the next opening tries again.
+  /// Removes what a dead owner has left. A failure does no harm: the next opening tries again.
   func removeIfDead(_ name: String)
 }
 
-/// An owner's lock; it ends with this object.
+/// An owner's lock, which is held as long as this object exists.
 protocol HeldLock: Sendable {
   var name: String { get }
 
-  /// Ends it, and leaves nothing.
+  /// Releases the lock, and leaves nothing behind.
   func retire()
 }
 
@@ -27,14 +28,14 @@ extension OwnerLock: HeldLock {}
 
 /// Locked files in a library's folder. Everything here blocks.
 struct LockFiles: OwnerLocks {
-  /// The first part of the name of every lock file that a catalog's owner holds.
+  /// The prefix of the names of all lock files that owners of a catalog hold.
   static let prefix = "catalog-"
 
   private let folder: String
 
   init(_ library: LibraryFolder) { folder = library.temporaryPath }
 
-  /// A new owner's lock.
+  /// Takes the lock of a new owner.
   func take(_ name: String) throws(CatalogError) -> OwnerLock {
     do {
       return try OwnerLock(directory: folder, name: name)
@@ -61,7 +62,7 @@ struct LockFiles: OwnerLocks {
   func removeIfDead(_ name: String) { _ = try? OwnerLock.removeIfDead(directory: folder, name: name) }
 }
 
-/// Locks of owners within this process.
+/// The locks of owners within this process.
 final class LocksInMemory: OwnerLocks {
   private let taken = Mutex((count: 0, held: Set<String>()))
 
@@ -76,7 +77,7 @@ final class LocksInMemory: OwnerLocks {
     deinit { retire() }
   }
 
-  /// A new owner's lock.
+  /// Takes the lock of a new owner.
   func take() -> any HeldLock {
     let name = taken.withLock { taken in
       taken.count += 1

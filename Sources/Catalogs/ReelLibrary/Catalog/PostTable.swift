@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ReelCore
 
-/// Posts as rows. Place and time are columns; the rest is the post's own JSON.
+/// Posts as rows. Place and time are columns; the rest is the post's JSON.
 enum PostTable {
-  /// A row, not yet read as a post: that is done off the database's thread.
+  /// A row that has not been decoded into a post yet: that is done off the database's thread.
   struct Stored: Sendable {
     let pageNumber: Int
     let createdAt: Int64
@@ -18,7 +18,7 @@ enum PostTable {
     }
   }
 
-  /// The post without what the columns say.
+  /// Returns the post's JSON, without what the columns hold.
   static func document(
     of post: Post, in destination: Destination, at place: CatalogPlace
   ) throws(CatalogError) -> String {
@@ -35,7 +35,7 @@ enum PostTable {
     }
   }
 
-  /// Gives the post the next place in the feed.
+  /// Gives the post the next place in the feed, and returns that place.
   static func insert(
     _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Connection
   ) throws -> Int {
@@ -50,11 +50,12 @@ enum PostTable {
     return Int(place)
   }
 
-  /// Gives `post`, which is stored, the next place in the feed, as one that was published and told.
+  /// Gives `post`, whose object is stored, the next place in the feed, as if it had
+  /// been published and its event delivered.
   static func add(
     _ post: Post, of intent: Intent, size: Int64, at place: CatalogPlace, _ moment: Int64, in db: Connection
   ) throws {
-    // Nobody works on it: any number does for its owner.
+    // No process works on it, so any number will do for its owner.
     let (publication, nobody) = (intent.publication, Int64(0))
     let request = ClaimRequest(
       publication: publication, duplicates: .allow, size: size, newID: intent.id, newKey: intent.key)
@@ -69,7 +70,7 @@ enum PostTable {
     try DestinationTable.count(bytes: size, in: finished.destination, db: db)
   }
 
-  /// The document says that the post shows `poster`.
+  /// Makes the document say that the post shows `poster`.
   static func show(_ poster: PostPoster, url: String, by id: PostID, in db: Connection) throws {
     try db.run(
       """
@@ -83,7 +84,8 @@ enum PostTable {
     try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.bytes]) { try Stored($0) }
   }
 
-  /// The first post of `publication`, or of what a file with its digest was mended to, and the owner that is to tell its event, if it has not been told.
+  /// Finds the first post of `publication`, or of what a file with its digest was mended to, and the owner that is to
+  /// deliver its event if that is still undelivered.
   static func find(
     _ publication: Publication, in store: StoreName, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
@@ -118,14 +120,16 @@ enum PostTable {
       ) { row in (try Stored(row), try row["teller"] as Int64?) }
   }
 
-  /// - Parameter orMoved: whether one that has moved out of the store will do.
+  /// Finds the first post of `publication` in `store`.
+  /// - Parameter orMoved: whether a post that has moved out of the store counts.
   static func find(
     _ publication: Publication, in store: StoreName, orMoved: Bool, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
     try find(publication, in: store, db: db) ?? (orMoved ? moved(publication, from: store, db: db) : nil)
   }
 
-  /// The first post of `publication`, or of what a file with its digest was mended to, that has moved out of `store`.
+  /// Finds the first post of `publication`, or of what a file with its digest was
+  /// mended to, that has moved out of `store`.
   private static func moved(
     _ publication: Publication, from store: StoreName, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
@@ -148,8 +152,8 @@ enum PostTable {
     return nil
   }
 
-  /// The `limit` posts before `place` that `filter` lets through, its text aside, the newest first.
-  /// - Parameter places: the page numbers that come into question; nil for all.
+  /// Returns up to `limit` posts before `place` that `filter` admits, its text aside, the newest first.
+  /// - Parameter places: the page numbers to choose from; nil for all.
   static func before(
     _ place: Int, matching filter: PostFilter = PostFilter(), among places: [Int]? = nil, limit: Int,
     in db: Connection
@@ -163,7 +167,7 @@ enum PostTable {
       values += forms.map { IntentTable.author($0) as any SQLiteValue }
     }
     if let since = filter.since {
-      // The clock may have been set back in between: both are needed.
+      // The clock may have been set back in between, so both conditions are needed.
       conditions += ["createdAt >= ?", "pageNumber >= ?"]
       values += [since.milliseconds, try first(since: since, in: db)]
     }
@@ -179,14 +183,14 @@ enum PostTable {
     ) { try Stored($0) }
   }
 
-  /// The first place of a post that was published at `time` or later; one beyond all where there is none.
+  /// Returns the first place of a post that was published at `time` or later; one beyond all if there is none.
   static func first(since time: Date, in db: Connection) throws -> Int {
     let first = try db.number(
       "SELECT ifnull(min(pageNumber), ?) FROM post WHERE createdAt >= ?", [Int.max, time.milliseconds])
     return first.flatMap(Int.init(exactly:)) ?? .max
   }
 
-  /// The posts of a video, by what is stored or by what came in, the oldest first.
+  /// Returns the posts of a video, found by the digest of what is stored or of what came in, the oldest first.
   static func all(of digest: ContentDigest, in db: Connection) throws -> [Stored] {
     try db.rows(
       """
@@ -197,7 +201,7 @@ enum PostTable {
     ) { try Stored($0) }
   }
 
-  /// The posts with a place in `places`, in that order.
+  /// Returns the posts with a place in `places`, in that order.
   static func at(_ places: Range<Int>, in db: Connection) throws -> [Stored] {
     try db.rows(
       """
@@ -215,7 +219,7 @@ extension PostTable.Stored {
     document = try row["document"]
   }
 
-  /// The post in this row.
+  /// Decodes the post in this row.
   func post(at place: CatalogPlace) throws(CatalogError) -> Post {
     do {
       var post = try Post(document: document, pageNumber: pageNumber, createdAt: createdAt)
@@ -230,21 +234,21 @@ extension PostTable.Stored {
   }
 }
 
-/// Stores by their settled names, and how much each holds.
+/// Stores by their names in the tables, and how much each holds.
 enum DestinationTable {
-  /// The destination's id, given now if it has none.
+  /// Returns the store's id, adding a row for the store if there is none.
   static func id(of store: StoreName, in db: Connection) throws -> Int64 {
     if let known = try find(store, in: db) { return known }
     try db.run("INSERT INTO destination (name, madeBy) VALUES (?, ?)", [store.text, CatalogSchema.version])
     return db.lastInsertedRowID
   }
 
-  /// Nil when nothing was ever claimed in it.
+  /// Returns nil if nothing was ever claimed in the store.
   static func find(_ store: StoreName, in db: Connection) throws -> Int64? {
     try db.number("SELECT id FROM destination WHERE name = ?", [store.text])
   }
 
-  /// How many videos and posters of posts it holds.
+  /// The number of videos and posters of posts that it holds.
   static func objects(in destination: Int64, db: Connection) throws -> Int {
     let posters = """
       SELECT count(*) FROM poster WHERE poster.destination = destination.id AND state = 1
@@ -254,25 +258,25 @@ enum DestinationTable {
       try db.number("SELECT posts + (\(posters)) FROM destination WHERE id = ?", [destination]) ?? 0)
   }
 
-  /// How many publications are posts in both.
+  /// The number of publications that are published in both stores.
   static func publicationsShared(_ one: Int64, _ other: Int64, in db: Connection) throws -> Int {
     let count = try db.number(
       """
       SELECT count(*) FROM (
-        SELECT digest, author FROM intent WHERE destination = ? AND state = 1
-        INTERSECT SELECT digest, author FROM intent WHERE destination = ? AND state = 1)
+        SELECT digest, author FROM intent JOIN post ON post.intent = number WHERE destination = ?
+        INTERSECT SELECT digest, author FROM intent JOIN post ON post.intent = number WHERE destination = ?)
       """, [one, other])
     return Int(count ?? 0)
   }
 
-  /// Counts a post of `bytes`.
+  /// Counts one more post, of `bytes`.
   static func count(bytes: Int64, in destination: Int64, db: Connection) throws {
     try db.run(
       "UPDATE destination SET posts = posts + 1, bytes = bytes + ? WHERE id = ?", [bytes, destination])
   }
 
-  /// The intent, its poster and its post's bytes are `target`'s from now on. A poster that somebody is at is given up: its
-  /// row goes on naming what may come into the old store.
+  /// Moves the intent, its poster and its post's bytes to the store `target`. A poster that is still being stored is
+  /// given up; its row continues to name what may come into the old store.
   static func transfer(_ intent: Int64, to target: Int64, in db: Connection) throws {
     try count(-1, intent, in: db)
     try db.run(
@@ -291,8 +295,8 @@ enum DestinationTable {
     try count(1, intent, in: db)
   }
 
-  /// Counts the post of `intent` where it is stored.
-  /// - Parameter sign: 1, or -1 when it is no longer there.
+  /// Counts the post of `intent` in its store.
+  /// - Parameter sign: 1, or -1 if the post is no longer there.
   static func count(_ sign: Int64, _ intent: Int64, in db: Connection) throws {
     try db.run(
       """
@@ -301,11 +305,11 @@ enum DestinationTable {
       """, [sign, intent])
   }
 
-  /// Names a store anew, with all that is written down for it. Where there is a store of the new name already, the two
-  /// become one: what is a post in both is two posts of it then, as `--duplicates allow` makes them. Gives false, and
-  /// nothing happened, when the two name an object alike.
+  /// Renames a store, with all that is recorded of it. If there is a store of the new name, the two become one; a
+  /// publication that is a post in both then has two posts in it, as with `--duplicates allow`. Returns false, and
+  /// changes nothing, if both have an object of the same name.
   ///
-  /// URLs of objects that are those of the old name's own become those of the new one's; others
+  /// The URLs of objects that begin with the old store's address are changed to the new one's; others
   /// (`--public-base-url`) stay.
   @discardableResult
   static func rename(_ id: Int64, _ old: StoreName, to new: StoreName, in db: Connection) throws -> Bool {
@@ -355,8 +359,8 @@ enum DestinationTable {
     _ id: Int64, _ old: StoreName, to new: StoreName, in db: Connection
   ) throws {
     guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
-    // What is not JSON is damage for `reel doctor` to tell, and no reason to stop here.
-    // What was removed may come back.
+    // Skip what is not JSON: that is damage, which `reel doctor` reports, and no reason to stop here. Include removed
+    // posts, which may be restored.
     for table in ["post", "removal"] {
       for (url, key) in [("$.videoURL", "intent.objectKey"), ("$.posterURL", "poster.objectKey")] {
         try db.run(
@@ -372,18 +376,18 @@ enum DestinationTable {
   }
 }
 
-/// Posts whose event has not been told yet, each with the owner that is to tell it.
+/// Posts whose event is still undelivered, each with the owner that is to deliver it.
 enum Outbox {
   static func queue(_ pageNumber: Int, owner: Int64, in db: Connection) throws {
     try db.run("INSERT INTO outbox (pageNumber, owner) VALUES (?, ?)", [pageNumber, owner])
   }
 
-  /// Makes `owner` tell it.
+  /// Makes `owner` deliver the event.
   static func hand(_ pageNumber: Int, to owner: Int64, in db: Connection) throws {
     try db.run("UPDATE outbox SET owner = ? WHERE pageNumber = ?", [owner, pageNumber])
   }
 
-  /// Strikes out what `owner` has told. What became another's to tell meanwhile stays that one's.
+  /// Removes an event that `owner` has delivered. One that has become another owner's meanwhile stays with that owner.
   static func delete(_ post: PostID, owner: Int64, in db: Connection) throws {
     try db.run(
       "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE id = ?) AND owner = ?",

@@ -3,8 +3,8 @@ import ReelCore
 
 /// Posters by the intents of their posts.
 enum PosterTable {
-  /// The name of a poster of these bytes: that of an earlier attempt, else a new one.
-  /// - Parameter owner: who works on it, where the post is published.
+  /// Returns the object key for a poster of these bytes: that of an earlier attempt, else a new one.
+  /// - Parameter owner: the owner that works on it, if the post is already published.
   static func name(
     _ request: PosterRequest, for intent: Int64, owner: Int64? = nil, at now: Int64, in db: Connection
   ) throws -> ObjectKey {
@@ -33,7 +33,7 @@ enum PosterTable {
       "SELECT 1 FROM poster WHERE destination = ? AND objectKey = ?", [destination, key.rawValue]) != nil
   }
 
-  /// The post of `intent` shows the poster from now on. False when it is not `owner`'s any more.
+  /// Makes the post of `intent` show the poster. False if the poster is no longer `owner`'s.
   @discardableResult
   static func show(
     _ key: ObjectKey, of intent: Int64, owner: Int64? = nil, at now: Int64, in db: Connection
@@ -45,11 +45,11 @@ enum PosterTable {
       """, [now, intent, key.rawValue, owner]) != nil
   }
 
-  /// Posts in that store that show no poster, in the order of the feed.
+  /// Returns posts in that store that show no poster, in the order of the feed.
   static func postsWithout(
     in store: StoreName, at place: CatalogPlace, after pageNumber: Int, limit: Int, db: Connection
   ) throws -> [PosterlessPost] {
-    // CROSS JOIN: else SQLite goes over all of the store's intents, and sorts them.
+    // Without CROSS JOIN, SQLite scans all of the store's intents and sorts them.
     try db.rows(
       """
       SELECT postID, objectKey, digest, size, pageNumber, json_extract(document, '$.videoURL') AS url
@@ -70,7 +70,7 @@ enum PosterTable {
     }
   }
 
-  /// The intent of a post in that store that shows no poster, and who are at posters for it.
+  /// Finds the intent of a post in that store that shows no poster, and the owners that work on posters for it.
   static func intentWithout(
     _ post: PostID, in store: StoreName, db: Connection
   ) throws -> (number: Int64, holders: [Int64])? {
@@ -88,7 +88,7 @@ enum PosterTable {
     }
   }
 
-  /// Who works on the poster of that name; nil when nobody does.
+  /// Returns the owner that works on the poster of that name; nil if there is none.
   static func owner(of key: ObjectKey, in store: StoreName, db: Connection) throws -> Int64? {
     try db.number(
       """
@@ -97,7 +97,7 @@ enum PosterTable {
       """, [store.text, key.rawValue])
   }
 
-  /// Gives up a poster that no post shows or is about to show. False when there is no such poster.
+  /// Gives up a poster that no post shows or is about to show. False if there is no such poster.
   static func giveUp(_ key: ObjectKey, in store: StoreName, db: Connection) throws -> Bool {
     try db.number(
       """
@@ -108,7 +108,7 @@ enum PosterTable {
       """, [store.text, key.rawValue]) != nil
   }
 
-  /// Gives up the poster of an intent that this attempt holds: something else has its name.
+  /// Gives up the poster of an intent that this attempt holds, because its name is taken.
   static func giveUp(_ key: ObjectKey, of intent: Intent, owner: Int64, in db: Connection) throws {
     try db.run(
       """

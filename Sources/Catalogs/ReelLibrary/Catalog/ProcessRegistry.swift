@@ -2,15 +2,15 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// Who works on this library, and who of them is alive.
+/// The processes that work on this library, and which of them are alive.
 ///
-/// An owner is a row with a lease, and a lock. It is dead when the row is gone, when its lease ran out, or when its lock
-/// is free and it can't live under another kernel, where that would not show.
+/// An owner is a row with a lease, and a lock. It is dead if the row is gone, if its lease has run out, or if its lock
+/// is free and it can't be running under another kernel, whose locks would not show here.
 struct ProcessRegistry: Sendable {
   let locks: any OwnerLocks
   let clock: any WallClock
   let host: String
-  /// How long an owner that nobody hears of counts as alive.
+  /// How long an owner without a heartbeat counts as alive.
   let lease: Duration
   /// Whether this kernel has the library's file system to itself.
   let isLocal: Bool
@@ -23,17 +23,17 @@ struct ProcessRegistry: Sendable {
     self.isLocal = isLocal ?? LocalFileSystem.holds(library.path)
   }
 
-  /// Of owners that all live in this process: their locks alone tell.
+  /// Creates a registry of owners that all live in this process, where their locks alone decide.
   init(_ locks: LocksInMemory, clock: any WallClock) {
     self.locks = locks
     self.clock = clock
     (host, lease, isLocal) = ("", .seconds(Int64.max), true)
   }
 
-  /// The tables of what an owner is at.
+  /// The tables of what an owner can hold.
   private static let held = ["intent", "change"]
 
-  /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
+  /// Deletes dead owners, adds the owner of `lock`, and returns its id.
   func register(_ lock: any HeldLock, in db: Connection) throws -> Int64 {
     try strikeDead(in: db)
     let now = clock.now().milliseconds
@@ -46,7 +46,7 @@ struct ProcessRegistry: Sendable {
     return id
   }
 
-  /// Moves the end of `owner`'s lease. Another machine may have struck it out: then it is written down anew.
+  /// Extends `owner`'s lease. If another machine has deleted the owner's row, it is inserted again.
   func renew(_ owner: Int64, lock: String, in db: Connection) throws {
     try db.run(
       """
@@ -56,14 +56,15 @@ struct ProcessRegistry: Sendable {
     try Failpoint.leaseRenewed.reachInDatabase()
   }
 
-  /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
+  /// Releases all that `owner` holds, and deletes its row. Undelivered events stay in the outbox
+  /// for whichever owner comes across them.
   func retire(_ owner: Int64, in db: Connection) throws {
     for table in Self.held { try db.run("UPDATE \(table) SET owner = NULL WHERE owner = ?", [owner]) }
     try db.run("DELETE FROM owner WHERE id = ?", [owner])
     try Failpoint.ownerRetired.reachInDatabase()
   }
 
-  /// Whether `owner` is to be left in peace.
+  /// Whether what `owner` holds must be left alone.
   func isAlive(_ owner: Int64, in db: Connection) throws -> Bool {
     try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner]) { row in
       if try row["leaseUntil"] <= clock.now().milliseconds { return false }
@@ -71,21 +72,21 @@ struct ProcessRegistry: Sendable {
     } ?? false
   }
 
-  /// Whether what `owner` has is `claimant`'s own, or somebody's who is alive.
+  /// Whether what `owner` has is held: by `claimant` itself, or by another owner that is alive.
   func holding(_ owner: Int64?, for claimant: Int64, in db: Connection) throws -> IntentHolding {
     try IntentHolding(owner: owner, claimant: claimant) { try isAlive($0, in: db) }
   }
 
-  /// Whether somebody alive other than `me` has it.
+  /// Whether a living owner other than `me` holds it.
   func isAnothers(_ owner: Int64?, than me: Int64, in db: Connection) throws -> Bool {
     try owner != me && holding(owner, for: me, in: db) == .held
   }
 
-  /// Whether an owner of `itsHost` whose lock is free here may live under another kernel; its lease tells then.
+  /// Whether an owner of `itsHost` whose lock is free here may be running under another kernel. Then its lease decides.
   func mayLiveElsewhere(_ itsHost: String) -> Bool {
     if itsHost == host || HostIdentity.isOneKernel(itsHost, host) { return false }
-    // This machine before it was started anew, or a copy of it. No copy can have a file system open that is this kernel's
-    // alone, so it is the former, whatever the clock was set to since.
+    // `itsHost` is this machine before a reboot, or a copy of it. A copy can't have this kernel's local file system
+    // open, so it is the former, whatever the clock was set to since.
     return !(isLocal && HostIdentity.isAnotherBoot(itsHost, of: host))
   }
 
@@ -100,13 +101,14 @@ struct ProcessRegistry: Sendable {
       try locks.isHeld(row["lockName"]) || mayLiveElsewhere(row["host"]) ? nil : row["id"]
     }
     for owner in dead.compactMap(\.self) { try db.run("DELETE FROM owner WHERE id = ?", [owner]) }
-    // Of another machine: a day after the last sign of life.
+    // An owner of another machine goes a day after its lease has ended.
     let yesterday = clock.now().milliseconds - LeaseTerms.untilRowGoes
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
     try removeDeadLocks(in: db)
   }
 
-  /// Removes the locks of dead owners, also of those that died before they had a row, or before their lock had its name.
+  /// Removes the locks of dead owners, including those that died before they had a
+  /// row, or before their lock had its name.
   private func removeDeadLocks(in db: Connection) throws {
     let known: Set<String> = Set(try db.values("SELECT lockName FROM owner"))
     for name in locks.names() where !known.contains(name) && !locks.isHeld(name) {
@@ -116,7 +118,7 @@ struct ProcessRegistry: Sendable {
 }
 
 extension ProcessRegistry {
-  /// Every owner with a row, then every lock without one.
+  /// Returns every owner with a row, then every lock without one.
   func examined(in db: Connection) throws -> [ExaminedOwner] {
     let owners = try db.rows("SELECT lockName, host, pid, leaseUntil FROM owner ORDER BY id") { row in
       try examined(row)
@@ -140,8 +142,8 @@ extension ProcessRegistry {
     return ExaminedOwner(name: name, pid: try row["pid"], leaseUntil: leaseUntil, life: life)
   }
 
-  /// Strikes out every dead owner, also those whose lease ran out on another machine, and takes from the dead
-  /// what they held. When an intent changed last stays as it is.
+  /// Deletes every dead owner, including those of other machines whose lease has run out, and releases what dead owners
+  /// held. The time of an intent's last change stays as it is.
   func reap(in db: Connection) throws {
     for owner in try examined(in: db) where owner.life == .dead {
       try db.run("DELETE FROM owner WHERE lockName = ?", [owner.name])

@@ -2,20 +2,20 @@ import FoundationEssentials
 import ReelCore
 import Synchronization
 
-/// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
+/// The steps of publishing, in the name of one owner. Each runs inside the caller's transaction.
 struct PublishingSteps: Sendable {
   let owners: ProcessRegistry
   let place: CatalogPlace
-  /// The owner in whose name.
+  /// The owner that takes the steps.
   let me: Int64
 
-  /// A post that was found, and whether its event has been told.
+  /// A post that was found, and whether its event is delivered, or a living process is about to deliver it.
   struct Found: Sendable {
     let stored: PostTable.Stored
     let announced: Bool
   }
 
-  /// The answer to a claim, its post not yet read.
+  /// The answer to a claim, whose post has not been decoded yet.
   enum Answer: Sendable {
     case granted(Intent)
     case published(Found)
@@ -23,7 +23,7 @@ struct PublishingSteps: Sendable {
     case held
   }
 
-  // MARK: T1
+  // MARK: T1: claiming
 
   func claim(_ request: ClaimRequest, in db: Connection) throws -> Answer {
     let publication = request.publication
@@ -42,7 +42,7 @@ struct PublishingSteps: Sendable {
     case .published(let found): return .published(found)
     case .removed(let removed): return .removed(removed)
     case .held: return .held
-    // Before anything is written: the other requests of the transaction stay.
+    // Thrown before anything is written, so that the other requests of the transaction are not affected.
     case .nameTaken: throw CatalogError.nameTaken(request, at: path)
     case .takeOver(let unfinished):
       if let arrived = request.arrived { try IntentTable.remember(arrived, of: unfinished.number, in: db) }
@@ -56,7 +56,7 @@ struct PublishingSteps: Sendable {
     return try PosterTable.isNamed(poster.newKey, in: destination, db: db)
   }
 
-  /// Whether somebody alive is about to store in this destination, or to take something away.
+  /// Whether a living process is about to store something in this destination, or to remove something from it.
   func isInUse(_ destination: Int64, in db: Connection) throws -> Bool {
     let holders: [Int64] = try db.values(
       """
@@ -81,8 +81,8 @@ struct PublishingSteps: Sendable {
       poster: poster)
   }
 
-  /// Gives the unfinished intent for `id` up unless somebody alive holds it. Whether nobody publishes under its name any
-  /// more.
+  /// Gives up the unfinished intent for `id`, unless it is held. Returns whether it is given up, so that no process can
+  /// publish under its name any more.
   func giveUp(_ id: PostID, in db: Connection) throws -> Bool {
     if let (_, unfinished) = try IntentTable.unfinished(id, at: place, in: db) {
       if try owners.holding(unfinished.owner, for: me, in: db) == .held { return false }
@@ -108,9 +108,9 @@ struct PublishingSteps: Sendable {
       id: request.newID, key: request.newKey, publication: request.publication, attempt: 1, poster: poster)
   }
 
-  // MARK: T2
+  // MARK: T2: publishing
 
-  /// Gives the post's place in the feed.
+  /// Publishes the post, and returns its place in the feed.
   func complete(
     _ intent: Intent, document: String, poster: ObjectKey?, bytes: Int64, at moment: Int64, in db: Connection
   ) throws -> Int {
@@ -133,9 +133,10 @@ struct PublishingSteps: Sendable {
     try Failpoint.releaseWritten.reachInDatabase()
   }
 
-  // MARK: What is published already
+  // MARK: Existing posts
 
-  /// The post of what is asked for, by what would be stored or by what came in. That both are the same is remembered.
+  /// Finds the post of the requested video, by the digest of what would be stored or of what came in. If it is found by
+  /// the former, the latter is remembered for it.
   private func published(_ request: ClaimRequest, in db: Connection) throws -> Found? {
     if let found = try published(request.publication, again: request.again, in: db) {
       if let arrived = request.arrived {
@@ -150,8 +151,8 @@ struct PublishingSteps: Sendable {
       again: request.again, in: db)
   }
 
-  /// The newest removal of that video and author, by what would be stored or by what came in, unless they have become a
-  /// post since.
+  /// Finds the newest removal of that video and author, by the digest of what would be stored or of what came in,
+  /// unless the video has become a post since.
   func removed(
     _ publication: Publication, arrived: ContentDigest? = nil, in db: Connection
   ) throws -> RemovalTable.Stored? {
@@ -162,7 +163,7 @@ struct PublishingSteps: Sendable {
     return nil
   }
 
-  /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
+  /// Finds the post of `publication`. If a dead process left its event undelivered, this owner takes that over.
   func published(_ publication: Publication, again: Bool, in db: Connection) throws -> Found? {
     let found = try look(for: publication, again: again, in: db)
     if let found, !found.announced {
@@ -171,8 +172,9 @@ struct PublishingSteps: Sendable {
     return found
   }
 
-  /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
-  /// - Parameter again: whether one that has moved from there is none.
+  /// Finds the post of `publication`, and whether its event is delivered, or a living
+  /// process is about to deliver it. Only reads.
+  /// - Parameter again: whether to ignore a post that has moved out of that store.
   func look(for publication: Publication, again: Bool, in db: Connection) throws -> Found? {
     let store = place.name(of: publication.destination)
     let found = try PostTable.find(publication, in: store, orMoved: !again, db: db)
@@ -186,10 +188,10 @@ struct PublishingSteps: Sendable {
   private var now: Int64 { owners.clock.now().milliseconds }
 }
 
-/// What a catalog that may write has besides its database: the queue of writes, its place among the owners,
-/// and the task that renews its lease.
+/// What a catalog needs for writing besides its database: the queue of writes, its place among the owners, and the task
+/// that renews its lease.
 ///
-/// Whoever lets go of it without ``retire()`` is dead to all others: the lock ends with this object.
+/// If this object goes without ``retire()``, its owner is dead to all others, because the lock ends with it.
 final class CatalogWriting: Sendable {
   let writer: CatalogWriter
   let steps: PublishingSteps
@@ -197,8 +199,8 @@ final class CatalogWriting: Sendable {
   private let lock: Mutex<(any HeldLock)?>
   private let heartbeat: Heartbeat?
 
-  /// Takes a place among the owners. Blocks.
-  /// - Parameter interval: nil where no lease has to be renewed.
+  /// Registers an owner. Blocks.
+  /// - Parameter interval: how often to renew the lease; nil if it need not be renewed.
   init(
     writer: CatalogWriter, owners: ProcessRegistry, place: CatalogPlace, lock: any HeldLock,
     heartbeatEvery interval: Duration?
@@ -214,7 +216,7 @@ final class CatalogWriting: Sendable {
         do throws(CatalogError) {
           try await writer.commit { db in try owners.renew(me, lock: name, in: db) }
         } catch {
-          // A full disk, a locked catalog.
+          // For example, a full disk or a locked catalog.
           return false
         }
         Failpoint.leaseCommitted.pass()
@@ -223,14 +225,14 @@ final class CatalogWriting: Sendable {
     }
   }
 
-  /// The name of this owner's lock; nil once it was let go of.
+  /// The name of this owner's lock; nil once that is released.
   var lockName: String? { lock.withLock { $0?.name } }
 
-  /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
+  /// Writes what is pending, releases what this owner holds, and accepts no more writes.
   func retire() async throws(CatalogError) {
     guard let lock = abandon() else { return }
     defer { writer.close() }
-    // A heartbeat that came after the last word would write the owner down again.
+    // A heartbeat after the owner's row is deleted would insert that again.
     await heartbeat?.end()
     let steps = steps
     try await writer.commit { db in try steps.owners.retire(steps.me, in: db) }
@@ -238,22 +240,21 @@ final class CatalogWriting: Sendable {
     lock.retire()
   }
 
-  /// Lets go of the lock, and of nothing else, as a process does that is killed. Nil when it was let go of
-  /// before.
+  /// Releases the lock and nothing else, as when the process is killed. Returns nil if it was released before.
   @discardableResult
   func abandon() -> (any HeldLock)? {
     heartbeat?.stop()
     return lock.withLock { $0.take() }
   }
 
-  /// Waits, after ``abandon()``, for the heartbeat that may have been handed in before: for tests.
+  /// Waits, after ``abandon()``, for a heartbeat that may have been handed in before; for tests.
   func heartbeatEnds() async {
     await heartbeat?.end()
   }
 }
 
 extension Failpoint {
-  /// The process has come here, in the middle of work on the database: an error that is armed is one of SQLite's.
+  /// Reaches this failpoint during work on the database. An error that is armed there is thrown as an error of SQLite.
   func reachInDatabase() throws {
     try rethrowing(as: { SQLiteError(.inputOutput, $0.description) }, reach)
   }

@@ -3,7 +3,7 @@ import ReelCore
 
 /// Posts that were removed.
 enum RemovalTable {
-  /// A row, its post not yet read: that is done off the database's thread.
+  /// A row whose post has not been decoded yet: that is done off the database's thread.
   struct Stored: Sendable {
     let post: PostTable.Stored
     let removal: Removal
@@ -28,20 +28,20 @@ enum RemovalTable {
     try db.row("\(columns) FROM removal WHERE intent = ?", [intent]) { try Stored($0) }
   }
 
-  /// The newest removal of that video and author, in whatever store, unless they have become a post since.
+  /// Finds the newest removal of that video and author, in any store, unless the video has become a post since.
   static func newest(
     of digest: ContentDigest, author: [UInt8], in db: Connection
   ) throws -> Stored? {
     try db.row(
       """
+      WITH ours (number) AS (
+        SELECT number FROM intent WHERE digest = ?1 AND author = ?2
+        UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
+      )
       \(columns) FROM removal
-      WHERE intent IN (
-          SELECT number FROM intent WHERE digest = ?1 AND author = ?2
-          UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
-        )
+      WHERE intent IN ours
         AND NOT EXISTS (
-          SELECT 1 FROM intent JOIN post ON post.intent = intent.number
-          WHERE digest = ?1 AND author = ?2 AND post.createdAt >= removal.removedAt)
+          SELECT 1 FROM ours JOIN post ON post.intent = ours.number WHERE post.createdAt >= removal.removedAt)
       ORDER BY removal.intent DESC LIMIT 1
       """, [digest.bytes, author]
     ) { try Stored($0) }
@@ -57,7 +57,8 @@ enum RemovalTable {
     ) { try Stored($0) }
   }
 
-  /// Those whose objects may be in the store, and that nobody keeps and nobody is at.
+  /// Returns removed posts whose objects may be in the store, that need not be kept at
+  /// `moment`, and that have no open change.
   static func expired(
     at moment: Int64, after pageNumber: Int, limit: Int, in db: Connection
   ) throws -> [Stored] {
@@ -71,7 +72,7 @@ enum RemovalTable {
     ) { try Stored($0) }
   }
 
-  /// The post of `intent` leaves the feed.
+  /// Takes the post of `intent` out of the feed.
   static func insert(_ removal: Removal, of intent: Int64, in db: Connection) throws {
     try db.run(
       """
@@ -80,14 +81,14 @@ enum RemovalTable {
       SELECT intent, pageNumber, createdAt, document, ?2, ?3, ?4, ?5 FROM post WHERE intent = ?1
       """,
       [intent, removal.reason, removal.by, removal.at.milliseconds, removal.keptUntil?.milliseconds])
-    // Whether it was told that it was published is nobody's business any more.
+    // The event of its publication need not be delivered any more.
     try db.run(
       "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE intent = ?)", [intent])
     try db.run("DELETE FROM post WHERE intent = ?", [intent])
     try DestinationTable.count(-1, intent, in: db)
   }
 
-  /// The post of `intent` has its old place in the feed again.
+  /// Puts the post of `intent` back in its old place in the feed.
   static func takeBack(_ intent: Int64, document: String, in db: Connection) throws {
     try db.run(
       """

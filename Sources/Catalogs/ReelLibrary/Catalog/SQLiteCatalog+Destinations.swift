@@ -1,7 +1,7 @@
 import ReelCore
 
 extension SQLiteCatalog {
-  /// Those of `posts` that are stored in `destination`.
+  /// Returns those of `posts` that are stored in `destination`.
   package func posts(
     _ posts: [PostID], in destination: Destination
   ) async throws(CatalogError) -> Set<PostID> {

@@ -2,25 +2,25 @@ import FoundationEssentials
 import ReelCore
 
 extension SQLiteCatalog: CatalogExamination {
-  /// SQLite's own check of every page and index, the references between tables, and what always holds between
-  /// our rows. At most 20 sentences from each.
+  /// Runs SQLite's own check of every page and index, and checks the references between tables and the rules that the
+  /// rows must always follow. Returns at most 20 sentences from each.
   public func damage() async throws(CatalogError) -> [String] {
     try await connection.read { db in try DamageQuery.damage(in: db) }
   }
 
-  /// The rows, and the locks that have none.
+  /// Returns the owners with a row, and the locks that have none.
   public func owners() async throws(CatalogError) -> [ExaminedOwner] {
     try await connection.read { [registry] db in try registry.examined(in: db) }
   }
 
-  /// Every store that was ever claimed in, by name.
+  /// Returns every store that anything was ever claimed in, by name.
   public func destinations() async throws(CatalogError) -> [Destination] {
     try await connection.look { db in
       try db.values("SELECT name FROM destination")
     }.map { place.destination(named: $0) }.sorted { $0.name < $1.name }
   }
 
-  /// Found by place, however many there are.
+  /// Returns a page of the objects in a store, found by index however many there are.
   public func objects(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ExaminedObject] {
@@ -74,12 +74,12 @@ extension ExaminedObject {
   }
 }
 
-/// What is wrong with a catalog's database, a sentence each.
+/// What is wrong with a catalog's database, one sentence for each fault.
 enum DamageQuery {
   private static let most = 20
 
   static func damage(in db: Connection) throws -> [String] {
-    // The rows of a file that SQLite finds broken are not worth asking.
+    // If SQLite finds the file broken, checking its rows is pointless.
     let pages = try db.values("PRAGMA integrity_check(\(most))", as: String.self).filter { $0 != "ok" }
     if !pages.isEmpty { return pages }
     return try brokenReferences(in: db) + contradictions(in: db)
@@ -95,7 +95,7 @@ enum DamageQuery {
     return Array(sentences.prefix(most))
   }
 
-  /// What the schema can't forbid.
+  /// Finds contradictions that the schema can't prevent.
   private static func contradictions(in db: Connection) throws -> [String] {
     try rules.compactMap { rule in
       let count = try db.number("SELECT count(*) FROM \(rule.rows)") ?? 0

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ReelCore
 
-/// Posters for posts that were published without.
+/// Posters for posts that were published without one.
 extension SQLiteCatalog: PosterAdding {
-  /// Up to `limit` posts of `destination` that show no poster, those behind `pageNumber`, in the order of the feed.
+  /// Returns up to `limit` posts of `destination` that show no poster, after `pageNumber`, in the order of the feed.
   package func postsWithoutPoster(
     in destination: Destination, after pageNumber: Int, limit: Int
   ) async throws(CatalogError) -> [PosterlessPost] {
@@ -13,9 +13,9 @@ extension SQLiteCatalog: PosterAdding {
     }
   }
 
-  /// Names a poster for each of these posts, in one transaction: as ``claim(_:)`` does for one that is to be published.
-  /// This process works on them until it ends, or the posts show them. Nil for a post that shows one by now, is in
-  /// another store, or at whose poster another process is.
+  /// Names a poster for each of these posts, in one transaction, as ``claim(_:)`` does for a post that is to be
+  /// published. This process works on them until it ends, or the posts show them. Nil for a post that shows one by now,
+  /// is in another store, or has a poster that another process is working on.
   package func namePosters(
     _ requests: [(post: PostID, poster: PosterRequest)], in destination: Destination
   ) async throws(CatalogError) -> [ObjectKey?] {
@@ -31,8 +31,8 @@ extension SQLiteCatalog: PosterAdding {
     }
   }
 
-  /// The posts show these posters, which are stored, from now on; in one transaction. False for one that shows
-  /// another by now or is in another store, or whose poster was given up or is another process's.
+  /// Makes the posts show these posters, which are stored; in one transaction. False for a post that shows another by
+  /// now or is in another store, or whose poster was given up or is another process's.
   package func showPosters(
     _ posters: [(post: PostID, poster: PostPoster)], of destination: Destination
   ) async throws(CatalogError) -> [Bool] {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 extension SQLiteCatalog {
-  /// Who only reads tells nothing.
+  /// Finds the post of `publication`. Without `steps` the caller only reads, so no event is left to it.
   static func look(
     for publication: Publication, again: Bool, _ steps: PublishingSteps?, at place: CatalogPlace,
     in db: Connection
@@ -13,7 +13,7 @@ extension SQLiteCatalog {
     return found.map { PublishingSteps.Found(stored: $0.post, announced: true) }
   }
 
-  /// T1. Cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.
+  /// Claims an intent (T1). It is cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.
   public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
     let writing = try writable()
     if Task.isCancelled { throw CatalogError.cancelled(at: path) }
@@ -22,8 +22,8 @@ extension SQLiteCatalog {
     return try answer.claim(at: place)
   }
 
-  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is. Where this throws, it is
-  /// given up with what the catalog writes next.
+  /// Releases the intent, also in a cancelled task. An intent that is no longer held stays as it is. If this throws,
+  /// the release stays owed, and is written with what the catalog writes next.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     let writing = try writable()
     try await writing.writer.commitOrOwe { db in
@@ -31,7 +31,8 @@ extension SQLiteCatalog {
     }
   }
 
-  /// In one transaction, also in a cancelled task; where this throws, as ``release(_:because:)`` does.
+  /// Gives the intent up for good, in one transaction, also in a cancelled task. If this throws, it stays owed, as with
+  /// ``release(_:because:)``.
   public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
     let writing = try writable()
     return try await writing.writer.commitOrOwe { db in
@@ -59,7 +60,7 @@ extension PublishingSteps.Found {
 }
 
 extension SQLiteCatalog {
-  /// One read for all. An event that a dead process left untold makes it write.
+  /// Looks all of them up in one read. It writes only to take over an event that a dead process left undelivered.
   public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     let writing = writableIfAny
     let found = try connection.readNow { db in
@@ -79,7 +80,7 @@ extension SQLiteCatalog {
     for (question, (post, removed, readings)) in zip(questions, found) {
       var post = post
       if let writing, let untold = post, !untold.announced, let publication = question.publication {
-        // A post whose event a dead process has left to be told becomes this one's to tell.
+        // This process takes over the event that a dead process left undelivered.
         post = try writing.writer.write { db in
           try writing.steps.published(publication, again: question.again, in: db)
         }
@@ -94,7 +95,7 @@ extension SQLiteCatalog {
     return contents
   }
 
-  /// T1 for all of them.
+  /// Claims an intent for each request (T1), in one transaction.
   public func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
@@ -113,7 +114,8 @@ extension SQLiteCatalog {
     }
   }
 
-  /// T2 for all of them, also in a cancelled task: what has been stored is better recorded than stored again.
+  /// Publishes the posts of these intents (T2) in one transaction, also in a cancelled task: what has been stored
+  /// should be recorded rather than stored again.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {
@@ -146,7 +148,7 @@ extension SQLiteCatalog {
     }
   }
 
-  /// Handed in at once, and committed soon.
+  /// Hands these in at once, to be committed soon.
   public func note(_ notes: [CatalogNote]) {
     guard let writing = writableIfAny, !notes.isEmpty else { return }
     writing.writer.enqueue { [self] db in try write(notes, in: db) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 extension SQLiteCatalog {
-  /// What `reader` found in each of these, from a commit before this call.
+  /// Returns what `reader` found in each of these, as committed before this call.
   public func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
@@ -13,10 +13,10 @@ extension SQLiteCatalog {
     return documents.map { $0.flatMap { reading.outcome($0) } }
   }
 
-  /// What is known of each of these, from commits before this call. A failure is told beside a post, too: it is an
-  /// older one then, to be forgotten.
+  /// Returns what is known of each of these, as committed before this call. A failure may be returned beside a post;
+  /// then it is older than the post, and to be forgotten.
   ///
-  /// A post whose event is still to be told is left to ``contents(of:)``, which sees to that.
+  /// A post whose event is undelivered is left to ``contents(of:)``, which takes the event over.
   public func recall(
     _ files: [RecalledFile], readingPosts: Bool
   ) throws(CatalogError) -> [CachedRecord?] {
@@ -31,13 +31,13 @@ extension SQLiteCatalog {
     return answers
   }
 
-  /// How much is remembered, after all that was handed in before.
+  /// Returns the size of the caches, after all that was handed in before.
   public func cacheStatus() async throws(CatalogError) -> CacheStatus {
     try await writableIfAny?.writer.flush()
     return try await connection.read { db in try CacheQuery.status(in: db) }
   }
 
-  /// Forgets digests and readings, and gives their pages back to the file system.
+  /// Forgets digests and readings, and returns their pages to the file system.
   public func clearCache() async throws(CatalogError) -> CacheStatus {
     let writing = try writable()
     let before = try await writing.writer.commit { db in
@@ -51,7 +51,7 @@ extension SQLiteCatalog {
   }
 }
 
-/// Reads documents of which many are the same, as of files that are not videos: each of these once.
+/// Decodes documents of which many are equal, such as those of files that are not videos, each distinct one only once.
 private struct OutcomeReading {
   private var known: [String: ProbeOutcome?] = [:]
 
@@ -63,11 +63,11 @@ private struct OutcomeReading {
   }
 }
 
-/// The checkpoints lie in the library's own catalog, which only its owner can read (the folder is 0700, the
-/// database and its backups are 0600). That is where they belong: they are of use only as long as the intents
-/// that stand beside them are, and a place of their own could be lost or kept apart from these.
+/// The checkpoints are in the library's own catalog, which only its owner can read (the folder is 0700, the database
+/// and its backups are 0600). They are useful only as long as the intents beside them, from which they could be
+/// separated, or lost, in a place of their own.
 extension SQLiteCatalog: UploadCheckpoints {
-  /// What was kept last, from a commit before this call.
+  /// Returns the checkpoint that was kept last, as committed before this call.
   public func checkpoint(
     of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> UploadCheckpoint? {
@@ -76,7 +76,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     }
   }
 
-  /// Keeps it, committed on return.
+  /// Keeps the checkpoint, committed on return.
   public func keep(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
@@ -86,7 +86,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     }
   }
 
-  /// Compares and keeps in one transaction, committed on return.
+  /// Compares and replaces the checkpoint in one transaction, committed on return.
   public func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
@@ -98,7 +98,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     }
   }
 
-  /// Forgets it, committed on return.
+  /// Forgets the checkpoint, committed on return.
   public func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
@@ -108,7 +108,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     }
   }
 
-  /// The keys that have one, by the primary key's order.
+  /// Returns the keys that have a checkpoint, in the order of the primary key.
   public func keys(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ObjectKey] {

@@ -3,22 +3,21 @@ import ReelCore
 
 /// The catalog of a library folder, in SQLite.
 ///
-/// Several processes may have the same catalog open, each as an owner of its own. What is written durably is
-/// committed in groups (write-ahead log, `synchronous=FULL`). No call blocks a thread of Swift's cooperative
-/// pool.
+/// Several processes may have the same catalog open, each as its own owner. Durable writes are committed in groups
+/// (write-ahead log, `synchronous=FULL`). No asynchronous call blocks a thread of Swift's cooperative pool.
 ///
-/// Cancellation: reading gives `cancelled`; so does ``claim(_:)`` when the task is cancelled before it is
-/// called. A write that was handed in is carried out, and its caller gets its result, cancelled or not: so
-/// every grant reaches somebody who can release it. ``complete(_:noting:)``,
-/// ``release(_:because:)`` and ``close()`` do their work in a cancelled task too: they are how it ends.
+/// Cancellation: reads throw `cancelled`; so does ``claim(_:)`` if the task is cancelled before the call. A write that
+/// was handed in is carried out, and its caller gets the result, cancelled or not, so that every granted intent reaches
+/// a caller that can release it. ``complete(_:noting:)``, ``release(_:because:)`` and ``close()`` also work in a
+/// cancelled task, because they are how it ends.
 ///
-/// A catalog that is let go of without ``close()`` counts as a dead process.
+/// A catalog that is released without ``close()`` counts as a dead process.
 public final class SQLiteCatalog: PostCatalog, Sendable {
   let connection: CatalogConnection
   let place: CatalogPlace
   let clock: any WallClock
   let registry: ProcessRegistry
-  /// Nil when it was opened for reading only.
+  /// Nil if it was opened for reading only.
   private let writing: CatalogWriting?
 
   private init(
@@ -32,20 +31,20 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     self.writing = writing
   }
 
-  /// Opens the catalog of `library`, makes it when there is none, and takes a place among its owners.
+  /// Opens the catalog of `library`, creating it if there is none, and registers an owner.
   ///
   /// - Parameters:
-  ///   - clock: for leases and for the times that are written down.
+  ///   - clock: for leases and recorded times.
   ///   - randomness: for the name of this owner.
-  ///   - lease: how long others leave this owner's intents alone when they can't tell whether it lives;
-  ///     nil for a minute.
-  ///   - heartbeat: how often the lease is renewed; nil for six times in its length.
-  ///   - busyTimeout: how long to wait for another process's transaction when it can't be seen whose that is. One
-  ///     that lives is waited for, up to ten minutes.
-  ///   - host: names the running kernel; nil for this one. Tests play another machine with it.
-  ///   - onWait: told, on any thread, who keeps the catalog to itself when a wait for it lasts more than 2 s.
-  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked`, `diskFull` or
-  ///   `unusable`.
+  ///   - lease: how long others leave this owner's intents alone if they can't tell
+  ///     whether it is alive; nil for a minute.
+  ///   - heartbeat: how often the lease is renewed; nil for six times during its length.
+  ///   - busyTimeout: how long to wait for another process's transaction if that process can't be seen. One that is
+  ///     seen to be alive is waited for, up to ten minutes.
+  ///   - host: names the running kernel; nil for this one. Tests use it to play another machine.
+  ///   - onWait: told, on any thread, which process holds the catalog if a wait for it lasts more than 2 s.
+  /// - Throws: ``CatalogError``: `lost` if there was a catalog, `newerSchema`, `corrupt`,
+  ///   `locked`, `diskFull` or `unusable`.
   public static func open(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     randomness: some Randomness = SystemRandomness(), lease: Duration? = nil,
@@ -69,7 +68,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     }
   }
 
-  /// One more owner of a catalog in memory, which others share.
+  /// Creates another owner of a catalog in memory, which other owners share.
   init(inMemory database: Database, _ locks: LocksInMemory, clock: any WallClock) throws(CatalogError) {
     place = .inMemory
     self.clock = clock
@@ -80,11 +79,11 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       lock: locks.take(), heartbeatEvery: nil)
   }
 
-  /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
+  /// Opens the catalog of `library` for reading, or returns nil if there is none yet; creates nothing.
   ///
-  /// Methods that write throw `unusable`, those that remember do nothing.
-  /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
-  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
+  /// Methods that write throw `unusable`; those that remember something do nothing.
+  /// - Parameter host: names the running kernel; nil for this one. Tests use it to play another machine.
+  /// - Throws: ``CatalogError``: `lost` if there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
   public static func openReadOnly(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     busyTimeout: Duration = .seconds(10), host: String? = nil
@@ -102,8 +101,8 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       CatalogConnection(database, path: place.path), place, clock, owners, writing: nil)
   }
 
-  /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was
-  /// completed and not announced is told by whoever meets it next.
+  /// Commits what is pending, releases what this owner holds, and closes, also in a cancelled task. The event of a post
+  /// that was completed but not announced is left to the next owner that comes across the post.
   public func close() async throws(CatalogError) {
     var failure: CatalogError?
     do {
@@ -120,34 +119,34 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     SQLiteLibrary.ofThisProcess.version
   }
 
-  /// Stops living without a word, as a process does that is killed: for tests.
+  /// Ends without a trace in the database, as a process that is killed does; for tests.
   func abandon() {
     writing?.abandon()
   }
 
   // MARK: For the extensions
 
-  /// Named in messages.
+  /// The path, for messages.
   var path: String { connection.path }
 
-  /// What is needed to write.
-  /// - Throws: `unusable` when this was opened for reading only.
+  /// Returns what is needed to write.
+  /// - Throws: `unusable` if this was opened for reading only.
   func writable() throws(CatalogError) -> CatalogWriting {
     guard let writing else { throw CatalogError.readOnly(at: path) }
     return writing
   }
 
-  /// What is needed to write, or nil when this was opened for reading only.
+  /// What is needed to write, or nil if this was opened for reading only.
   var writableIfAny: CatalogWriting? { writing }
 }
 
 extension SQLiteCatalog {
-  /// The post with this id.
+  /// Returns the post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
     try await connection.look { db in try PostTable.find(id, in: db) }?.post(at: place)
   }
 
-  /// One page, the newest posts first. Found by place, however far down the feed it is.
+  /// Returns one page, the newest posts first. It is found by index, however far down the feed it is.
   public func newestPosts(
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
@@ -163,7 +162,7 @@ extension SQLiteCatalog {
     return FeedPage(posts: shown, next: next.map(FeedCursor.init(pageNumber:)))
   }
 
-  /// The posts with `pageNumber` in `from ..< from + count`.
+  /// Returns the posts with `pageNumber` in `from ..< from + count`.
   public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     guard count > 0 else { return [] }
     let end = pageNumber.addingReportingOverflow(count)
@@ -171,12 +170,12 @@ extension SQLiteCatalog {
     return try posts(in: try await connection.look { db in try PostTable.at(places, in: db) })
   }
 
-  /// The posts of a video, the oldest first.
+  /// Returns the posts of a video, the oldest first.
   public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
     try posts(in: try await connection.look { db in try PostTable.all(of: digest, in: db) })
   }
 
-  /// Another number than before when posts have changed that were in the feed already.
+  /// Returns a number that changes whenever posts that are already in the feed change.
   public func feedRevision() async throws(CatalogError) -> Int {
     try await connection.look { db in Int(try db.number("SELECT revision FROM feed") ?? 0) }
   }
@@ -187,7 +186,7 @@ extension SQLiteCatalog {
     return posts
   }
 
-  /// What the catalog holds, after all that was handed in before.
+  /// Returns what the catalog holds, after all that was handed in before.
   public func status() async throws(CatalogError) -> CatalogStatus {
     try await writableIfAny?.writer.flush()
     return try await connection.read { [place] db in try StatusQuery.status(at: place, in: db) }
@@ -195,13 +194,13 @@ extension SQLiteCatalog {
 }
 
 extension SQLiteCatalog: CatalogRepair {
-  /// One transaction; who is alive, or may be, keeps what it has.
+  /// Releases what dead owners hold, in one transaction. An owner that is, or may be, alive keeps what it has.
   public func releaseWhatTheDeadHold() async throws(CatalogError) {
     let writing = try writable()
     try await writing.writer.commit { db in try writing.steps.owners.reap(in: db) }
   }
 
-  /// The next claim for the same video draws another key.
+  /// Gives up the unfinished intent of that post. The next claim for the same video draws another key.
   public func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
     let writing = try writable()
     let isGivenUp = try await writing.writer.commit { db in try writing.steps.giveUp(id, in: db) }
@@ -209,7 +208,7 @@ extension SQLiteCatalog: CatalogRepair {
     return isGivenUp
   }
 
-  /// Its row goes on naming the object.
+  /// Gives up a poster. Its row continues to name the object.
   public func giveUpPoster(
     _ key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {

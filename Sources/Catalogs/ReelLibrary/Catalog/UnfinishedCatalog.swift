@@ -2,16 +2,16 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// A catalog that grows under another name, and gets its own when it is whole, in one step: whoever dies on the way leaves
-/// a library without one. Nobody else opens the library meanwhile: whoever has this holds its ``FolderLock``. Everything
-/// here blocks.
+/// A catalog that is built under a temporary name, and renamed in one step when it is complete. If the process dies
+/// halfway, the library is left without a catalog. No other process opens the library meanwhile, because the builder
+/// holds its ``FolderLock``. Everything here blocks.
 struct UnfinishedCatalog: Sendable {
   let library: LibraryFolder
-  /// Where it grows.
+  /// Where it is built.
   let place: CatalogPlace
   let database: Database
 
-  /// An empty one, in the place of what one who died has left.
+  /// Creates an empty catalog, in place of what a process that died has left.
   init(in library: LibraryFolder) throws {
     self.library = library
     place = Self.place(in: library)
@@ -23,10 +23,10 @@ struct UnfinishedCatalog: Sendable {
     database = Database(connection)
   }
 
-  /// It is synced as a whole before it counts.
+  /// The file is synced as a whole before it gets its name.
   private static let unsynced = "PRAGMA synchronous = OFF"
 
-  /// Another connection to it.
+  /// Opens another connection to it.
   func connect() throws -> Connection {
     let connection = try Connection(place.path, .readWrite)
     try connection.execute(Self.unsynced)
@@ -38,7 +38,7 @@ struct UnfinishedCatalog: Sendable {
       path: library.catalogPath + ".unfinished", media: CanonicalPath(resolving: library.mediaPath))
   }
 
-  /// Puts it in its place. What was left of a lost one is kept beside it, as `catalog.lost-….sqlite`.
+  /// Puts it in its place. What was left of a lost catalog is kept beside it, as `catalog.lost-….sqlite`.
   func finish() throws {
     try database.close()
     try Descriptor(opening: place.path, O_RDWR).sync()
@@ -48,7 +48,7 @@ struct UnfinishedCatalog: Sendable {
     try CatalogTrace.leave(in: library)
   }
 
-  /// A write-ahead log of another database would be the end of the new one.
+  /// Moves the files of the lost catalog away: the write-ahead log of another database would destroy the new one.
   private func putRemainsAside() throws(SystemError) {
     let aside = library.path + "/catalog.lost-\(Date().milliseconds).sqlite"
     for ending in ["-wal", "-journal", "-shm", ""] {
@@ -63,7 +63,7 @@ struct UnfinishedCatalog: Sendable {
     }
   }
 
-  /// Whether a process has the library open, with a catalog that is gone.
+  /// Whether a process has the library open. As the caller has found no catalog, that process works with a lost one.
   static func isInUse(_ library: LibraryFolder) -> Bool {
     let locks = LockFiles(library)
     return locks.names().contains(where: locks.isHeld)

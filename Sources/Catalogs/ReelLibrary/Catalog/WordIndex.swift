@@ -1,19 +1,19 @@
 import FoundationEssentials
 import ReelCore
 
-/// The words of the posts, in a file beside the catalog that is made of the catalog: brought up to date when somebody
-/// searches, made anew when it is damaged, and never in the way of publishing. Everything here blocks.
+/// The words of the posts, in a file beside the catalog. It is built from the catalog: brought up to date by each
+/// search, rebuilt if it is damaged, and never in the way of publishing. Everything here blocks.
 struct WordIndex {
   private let db: Connection
 
-  /// Of this file's own format; a file of another one is made anew.
+  /// The version of this file's format. A file of another version is rebuilt.
   private static let version: Int64 = 3
-  /// Posts that are added in one transaction: who is interrupted loses no more than these.
+  /// The number of posts that are added in one transaction, and so the most that an interruption loses.
   private static let batch = 10_000
 
-  /// The posts before `place` that `filter` lets through, at most `limit`, the newest first.
+  /// Returns up to `limit` posts before `place` that `filter` admits, the newest first.
   ///
-  /// Without an index (in memory, on a disk that may not be written to, or is full) each post is looked at.
+  /// Without an index (in memory, or on a disk that is read-only or full), it examines each post.
   static func posts(
     before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection,
     at location: CatalogPlace
@@ -33,7 +33,7 @@ struct WordIndex {
     return try scan(before: place, matching: filter, limit: limit, in: catalog, at: location)
   }
 
-  /// Opens the index at `path`, or makes an empty one.
+  /// Opens the index at `path`, or creates an empty one.
   private init(_ path: String) throws {
     db = try Failure.from(opening: true) {
       try CatalogFile.make(path)
@@ -68,12 +68,12 @@ struct WordIndex {
     }
   }
 
-  /// Adds the words of the posts that came since, and of those that say something else or came back. The catalog may be
-  /// another one than before, of a backup.
+  /// Adds the words of posts that are new, reworded or restored since. The catalog may be a
+  /// different one than before, such as a backup.
   private func catchUp(with catalog: Connection) throws {
     var (isDone, rebuilds) = (false, 0)
     while !isDone {
-      // The catalog is read outside of what becomes a failure of the index.
+      // Only the index is accessed in `Failure.from`: an error of the catalog is no failure of the index.
       let (found, rewording) = try Failure.from { (try newest(), try newestRewording()) }
       var last = found?.pageNumber ?? 0
       let isKnown =
@@ -89,7 +89,7 @@ struct WordIndex {
       if !isKnown {
         last = 0
         rebuilds += 1
-        // Another process keeps making it of another catalog.
+        // Another process keeps rebuilding the index from a different catalog.
         if rebuilds > 3 { throw Failure(reason: SQLiteError(.busy)) }
       }
       let added = try catalog.rows(
@@ -112,7 +112,7 @@ struct WordIndex {
       if isKnown == (found != nil) && added.isEmpty && reworded.isEmpty { return }
       try Failure.from {
         try db.transaction(.immediate) {
-          // Another process may have done the same meanwhile.
+          // Another process may have added the same meanwhile.
           guard try newest().map(\.id) == found?.id, try newestRewording()?.mark == rewording?.mark else {
             return isDone = false
           }
@@ -147,7 +147,7 @@ struct WordIndex {
       ])
   }
 
-  /// The newest rewording that is here.
+  /// The newest rewording in the index.
   private func newestRewording() throws -> (number: Int64, mark: Int64)? {
     try db.row("SELECT number, mark FROM reworded ORDER BY number DESC LIMIT 1") { row in
       (try row[0], try row[1])
@@ -184,13 +184,13 @@ struct WordIndex {
         place, matching: filter, among: places.filter { !unsaid.contains($0) }, limit: limit - found.count,
         in: catalog)
       place = last
-      // Few of those with these words are wanted: look at more at a time, as each look merges all of them anew.
+      // Few posts with these words pass the filter. Fetch more at a time, since each query merges all matches again.
       count = min(count, 1 << 20) * 8
     }
     return found
   }
 
-  /// Those of `places` whose posts said these words once, and say something else now.
+  /// Those of `places` whose posts had these words once, but have been reworded.
   private func stale(
     _ places: [Int], _ filter: PostFilter, in catalog: Connection, at location: CatalogPlace
   ) throws -> Set<Int> {
@@ -214,7 +214,7 @@ struct WordIndex {
     while found.count < limit {
       let posts = try PostTable.before(place, matching: filter, limit: 1000, in: catalog)
       guard let last = posts.last else { break }
-      // One that is damaged has no words; `reel doctor` tells it.
+      // A damaged post has no words; `reel doctor` reports it.
       let wanted = posts.filter { (try? $0.post(at: location)).map(filter.admits) ?? false }
       found += wanted.prefix(limit - found.count)
       place = last.pageNumber
@@ -226,7 +226,7 @@ struct WordIndex {
     for ending in ["-journal", ""] { try? FileManager.default.removeItem(atPath: path + ending) }
   }
 
-  /// What of a post is searched, by the names that it has in JSON; nil when it is damaged.
+  /// The searched parts of a post, by their names in JSON.
   private struct Said: Decodable {
     var caption: String?
     var music: String?
@@ -239,13 +239,14 @@ struct WordIndex {
     }
   }
 
-  /// That the index can't be used, whatever the catalog is like.
+  /// An error that prevents the use of the index, whatever state the catalog is in.
   private struct Failure: Error {
     let reason: any Error
-    /// An SQLite that knows no such index fails at that, and a new file would not help.
+    /// Whether it happened while opening. An SQLite without this kind of index fails
+    /// there, and a new file would not help.
     var isOfOpening = false
 
-    /// Whether the file has to be made anew.
+    /// Whether the file has to be rebuilt.
     var isDamage: Bool {
       let code = (reason as? SQLiteError)?.code
       return code == .corrupt || code == .notADatabase || code == .mismatch

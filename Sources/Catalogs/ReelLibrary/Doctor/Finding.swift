@@ -1,18 +1,18 @@
 import ReelCore
 import ReelStorage
 
-/// Something that is not as it should be in a library or its stores.
+/// Something that is wrong in a library or its stores.
 package struct Finding: Hashable, Sendable {
   package enum Kind: String, Codable, Sendable, CaseIterable {
     /// The database contradicts itself, or can't be read.
     case catalogDamaged = "catalog.damaged"
-    /// A process died and has not been struck out yet.
+    /// A process that died and whose row has not been deleted yet.
     case ownerDead = "owner.dead"
-    /// A process is there, and has let its lease run out.
+    /// A process that is running, but has let its lease run out.
     case leaseExpired = "lease.expired"
     /// A temporary file of a dead process.
     case temporaryLeftOver = "temporary.left-over"
-    /// A store that rows name can't be looked at.
+    /// A store that rows name, but that can't be looked at.
     case storeUnreachable = "store.unreachable"
     /// A post whose object is gone.
     case objectMissing = "object.missing"
@@ -22,19 +22,19 @@ package struct Finding: Hashable, Sendable {
     case objectUnknown = "object.unknown"
     /// An object under a key that was given up.
     case objectGivenUp = "object.given-up"
-    /// An object of a removed post that is to be kept, and is gone.
+    /// A missing object of a removed post, which was to be kept.
     case keptMissing = "object.kept-missing"
     /// An object of a removed post that is still there.
     case removedLeftBehind = "object.removed"
-    /// A removal, restoration, edit or move that was begun, and that nobody is at.
+    /// A removal, restoration, edit or move that was begun, and that no process is working on.
     case changeUnfinished = "change.unfinished"
-    /// A stored poster that its post does not show, for longer than the grace period.
+    /// A stored poster that its post has not shown for longer than the grace period.
     case posterUnneeded = "poster.unneeded"
     /// A dead process's intent to publish.
     case intentAbandoned = "intent.abandoned"
-    /// An intent that nobody is at, with its object stored, within the grace period.
+    /// An intent that no process holds, with its object stored, within the grace period.
     case intentWaiting = "intent.waiting"
-    /// An intent that nobody has gone on with for longer than the grace period.
+    /// An intent that no process has worked on for longer than the grace period.
     case intentStale = "intent.stale"
   }
 
@@ -46,14 +46,14 @@ package struct Finding: Hashable, Sendable {
   }
 
   package let kind: Kind
-  /// What it is about: a path, an object's key, a lock's name.
+  /// What it is about: a path, an object's key, or a lock's name.
   package let subject: String
-  /// What is wrong, and what that means; a sentence.
+  /// What is wrong, and what that means, as a sentence.
   package let meaning: ErrorMessage
-  /// What `--fix` does about it, or what a person does; a sentence.
+  /// What `--fix` does about it, or what a person can do, as a sentence.
   package let remedy: ErrorMessage
   package let repair: Repair
-  /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
+  /// How long no process has worked on the intent; nil if it is not about an intent.
   package let age: Duration?
 
   init(
@@ -68,28 +68,28 @@ package struct Finding: Hashable, Sendable {
     self.remedy = remedy
   }
 
-  /// Whether `--fix --from` repairs it, where the bytes are found there.
+  /// Whether `--fix --from` repairs it if the bytes are found there.
   package var isRestorable: Bool { kind == .objectMissing || kind == .objectDiffers }
 
-  /// The same, in the words of `wording`.
+  /// Returns the same finding with its sentences worded by `wording`.
   func worded(_ wording: (ErrorMessage) -> String) -> Finding {
     Finding(
       kind, subject, repair, meaning: ErrorMessage(wording(meaning)), remedy: ErrorMessage(wording(remedy)),
       age: age)
   }
 
-  /// Two findings of one kind about one thing are the same, however they are told.
+  /// What two findings of the same kind about the same thing have in common, however they are worded.
   var identity: String { kind.rawValue + " " + subject }
 }
 
 /// What an examination found, and what of it was repaired.
 package struct Diagnosis: Sendable {
-  /// Gone since the first look.
+  /// The findings that are gone since the first look.
   package let repaired: [Finding]
   package let left: [Finding]
-  /// Why what is left could not be repaired, as far as repair was tried.
+  /// The reasons why findings that are left could not be repaired, where repair was tried.
   package let failures: [RepairFailure]
-  /// Objects that rows name and that were looked at.
+  /// The number of objects named by rows that were looked at.
   package let objects: Int
   package let wasRead: Bool
 
@@ -103,7 +103,7 @@ package struct Diagnosis: Sendable {
     self.wasRead = wasRead
   }
 
-  /// The same, in the words that `wording` has for it.
+  /// Returns the same diagnosis, worded by `wording`.
   package func worded(_ wording: (ErrorMessage) -> String) -> Diagnosis {
     Diagnosis(
       repaired: repaired.map { $0.worded(wording) }, left: left.map { $0.worded(wording) },
@@ -112,7 +112,7 @@ package struct Diagnosis: Sendable {
 }
 
 extension ExaminedObject {
-  /// As a sentence names it.
+  /// What a sentence calls it.
   fileprivate var noun: String {
     switch kind {
     case .video: "object"
@@ -120,7 +120,7 @@ extension ExaminedObject {
     }
   }
 
-  /// Where its bytes may still be.
+  /// Where its bytes may still be found.
   fileprivate var sources: String {
     switch kind {
     case .video: "the original file or a backup of the store"
@@ -130,7 +130,7 @@ extension ExaminedObject {
 }
 
 extension Finding {
-  /// The catalog itself is not to be trusted.
+  /// The catalog itself can't be trusted.
   package static func damaged(_ sentence: ErrorMessage) -> Finding {
     Finding(
       .catalogDamaged, sentence.description, .byHand,
@@ -138,7 +138,7 @@ extension Finding {
       remedy: "put a backup in its place (docs/backup.md); reel doctor then tells what came since")
   }
 
-  /// Nil for one that is alive and well.
+  /// Creates a finding about an owner; nil if the owner is alive and well.
   init?(_ owner: ExaminedOwner) {
     let who = owner.pid.map { "process \($0)" } ?? "a process"
     switch owner.life {
@@ -189,7 +189,7 @@ extension Finding {
         + "ingesting the file again does not, because it is already published")
   }
 
-  /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
+  /// - Parameter remedy: the flags of `reel doctor` that find the fault again and replace the object.
   static func differs(_ object: ExaminedObject, _ how: ErrorMessage, remedy: String = "--fix") -> Finding {
     Finding(
       .objectDiffers, object.key.rawValue, .byHand,
@@ -223,7 +223,7 @@ extension Finding {
       remedy: "no post needs it: look at it, and remove it if it is nobody's")
   }
 
-  /// By whoever gave the name up, and died before it had removed the object.
+  /// The process that gave the name up died before it had removed the object.
   static func leftBehind(_ object: ExaminedObject, in destination: Destination) -> Finding {
     Finding(
       .objectGivenUp, object.key.rawValue, .byFix,
@@ -263,7 +263,7 @@ extension Finding {
       remedy: "carries it on; reel prune does the same")
   }
 
-  /// In a store that can't be listed.
+  /// The object is in a store that can't be listed.
   static func givenUpUnseen(_ object: ExaminedObject, in destination: Destination) -> Finding {
     Finding(
       .objectGivenUp, object.key.rawValue, .byHand,

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ReelCore
 
-/// One look at a library and its stores. Changes nothing.
+/// An examination of a library and its stores. Changes nothing.
 package struct LibraryExamination: Sendable {
-  /// A store, seen from two sides.
+  /// A store that can be examined as well as used.
   package typealias Store = any Uploader & StoreExamination
 
   let catalog: any CatalogExamination
@@ -13,9 +13,10 @@ package struct LibraryExamination: Sendable {
   let readsObjects: Bool
 
   /// - Parameters:
-  ///   - stores: the store of that name; nil for one that can't be listed, an error for one that can't be reached.
-  ///   - grace: how long an intent that nobody goes on with, and its object, is left alone.
-  ///   - readsObjects: whether the stored bytes are read and hashed, beside their length.
+  ///   - stores: returns the store of that name, or nil for one that can't be listed;
+  ///     throws for one that can't be reached.
+  ///   - grace: how long an intent that no process works on, and its object, is left alone.
+  ///   - readsObjects: whether the stored bytes are read and hashed, not only their length checked.
   package init(
     catalog: any CatalogExamination, clock: any WallClock = SystemWallClock(),
     grace: Duration = .seconds(86_400), readsObjects: Bool = false,
@@ -28,8 +29,8 @@ package struct LibraryExamination: Sendable {
     self.readsObjects = readsObjects
   }
 
-  /// Everything that is not as it should be.
-  /// - Throws: ``CatalogError`` when the catalog can't be read for a reason other than damage.
+  /// Returns everything that is wrong, and the number of objects that were looked at.
+  /// - Throws: ``CatalogError`` if the catalog can't be read for a reason other than damage.
   package func run() async throws(CatalogError) -> (findings: [Finding], objects: Int) {
     do throws(CatalogError) {
       let damage = try await catalog.damage()
@@ -72,7 +73,7 @@ package struct LibraryExamination: Sendable {
       guard let part else { break }
       if part.isWhole { scan = beginning }
       scan.begin(part)
-      // Read once the part is there: an object that was stored before has its row by then.
+      // The rows are read after the part, so that every object in the part has its row by then.
       var pages = ExaminedPages(catalog: catalog, destination: destination, size: 1000, last: scan.last)
       while let page = try await pages.next(), await scan.compare(page) {}
       scan.endPart()
@@ -80,7 +81,7 @@ package struct LibraryExamination: Sendable {
     return (scan.findings + scan.unknown, scan.count)
   }
 
-  /// Nil for a store that can't be listed.
+  /// Returns nil for a store that can't be listed.
   private func begin(_ destination: Destination) async throws(UploadError) -> StoreScan? {
     guard let store = try await stores(destination) else { return nil }
     return StoreScan(
@@ -116,17 +117,17 @@ extension Duration {
   var seconds: Double { self / .seconds(1) }
 }
 
-/// Holds what a store has against what the rows say.
+/// Compares what a store holds against the rows.
 struct StoreScan {
   let store: LibraryExamination.Store
   let now: Date
   let grace: Duration
   let readsObjects: Bool
   private(set) var findings: [Finding]
-  /// What no row names. Names that Reel never gives are somebody else's, and none of our business.
+  /// Objects that no row names. Those with names that Reel never gives belong to others, and are ignored.
   private(set) var unknown: [Finding] = []
   private(set) var count = 0
-  /// The last row that was compared.
+  /// The key of the last row that was compared.
   private(set) var last: ObjectKey?
   private var part = StorePart()
 
@@ -142,7 +143,7 @@ struct StoreScan {
 
   mutating func begin(_ part: StorePart) { self.part = part }
 
-  /// Compares rows with a part, in the order of their names. False when the rest are behind it.
+  /// Compares rows with a part, in the order of their names. Returns false if the other rows are beyond the part.
   mutating func compare(_ page: [ExaminedObject]) async -> Bool {
     for object in page {
       if let end = part.end, end.precedes(object.key.rawValue) { return false }
@@ -189,7 +190,7 @@ struct StoreScan {
     .seconds(clamping: max(0, now.timeIntervalSince(object.changedAt)))
   }
 
-  /// Whether what is stored is not proved to be something else.
+  /// Whether what is stored may be this object: it is not proved to be something else.
   private func isItself(_ object: ExaminedObject) async -> Bool {
     do throws(UploadError) {
       guard try await store.find(object.key)?.size == object.size else { return false }
@@ -199,10 +200,10 @@ struct StoreScan {
     }
   }
 
-  /// - Parameter listed: bytes, where the list told them.
+  /// - Parameter listed: the object's bytes, if the list states them.
   private mutating func compareBytes(of object: ExaminedObject, listed: Int64?) async {
     do throws(UploadError) {
-      // What is not on the list may have come since, and a list may be older than what it tells.
+      // An object that is not listed may have been stored since, and a list may be out of date.
       let found = listed == object.size ? listed : try await store.find(object.key)?.size
       guard let size = found else {
         findings.append(.missing(object, in: store.destination))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// Repairs what an examination found, where that is certain.
+/// Repairs those findings of an examination that can be repaired with certainty.
 package struct LibraryRepair: Sendable {
   private let catalog: any CatalogRepair
   private let examination: LibraryExamination
@@ -11,9 +11,9 @@ package struct LibraryRepair: Sendable {
 
   /// - Parameters:
   ///   - catalog: may be the one that `examination` looks at, opened for writing.
-  ///   - supply: where objects that are gone or damaged are put back from; nil for nowhere.
-  ///   - wanting: the names of objects that a look found missing, or other than their posts say.
-  ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
+  ///   - supply: the source of missing or damaged objects; nil if there is none.
+  ///   - wanting: the names of objects that an examination found missing, or different from what their posts say.
+  ///   - recorders: returns what keeps the posts of a store beside its objects; nil for a store that keeps none.
   package init(
     catalog: any CatalogRepair, examination: LibraryExamination, supply: (any RestoreSource)? = nil,
     wanting: Set<String> = [],
@@ -28,8 +28,8 @@ package struct LibraryRepair: Sendable {
     self.wanting = wanting
   }
 
-  /// Repairs what `--fix` may repair, and gives what it could not: that is found again by the next look, too.
-  /// - Throws: ``CatalogError`` when the catalog can't be written.
+  /// Repairs what `--fix` may repair, and returns what it could not. The next examination finds that again.
+  /// - Throws: ``CatalogError`` if the catalog can't be written.
   package func run() async throws(CatalogError) -> [RepairFailure] {
     guard try await examination.catalog.damage().isEmpty else { return [] }
     try await catalog.releaseWhatTheDeadHold()
@@ -43,7 +43,7 @@ package struct LibraryRepair: Sendable {
   private func repair(_ destination: Destination) async throws(CatalogError) -> [RepairFailure] {
     let store: LibraryExamination.Store
     do throws(UploadError) {
-      // One that can't be looked at by its kind is told by the look.
+      // A store of a kind that can't be listed is reported by the examination.
       guard let opened = try await examination.stores(destination) else { return [] }
       store = opened
       try await store.removeLeftovers()
@@ -71,7 +71,7 @@ package struct LibraryRepair: Sendable {
     }
   }
 
-  /// Posters that no post shows; those of intents that were just given up among them.
+  /// Removes posters that no post shows, including those of intents that were just given up.
   private func removeUnneeded(
     in destination: Destination, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> [RepairFailure] {
@@ -83,14 +83,14 @@ package struct LibraryRepair: Sendable {
   private func remove(
     _ poster: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> RepairFailure? {
-    // From then on no post can come to show it.
+    // From here on, no post can come to show it.
     guard try await catalog.giveUpPoster(poster.key, in: store.destination) else { return nil }
     do throws(UploadError) {
-      // The store's database may show what an attempt that had lost its lease has written.
+      // An attempt that had lost its lease may have written the poster into the store's database.
       if try await recorders(store.destination)?.find(poster.id)?.poster == poster.key {
         throw UploadError(.conflict, "the store's database shows it for post \(poster.id): it stays")
       }
-      // Something else may have the name: the look tells it.
+      // Another object may have the name, which the examination reports.
       if try await Self.holds(poster, store) { try await store.remove(poster.key) }
       return nil
     } catch {
@@ -114,15 +114,15 @@ package struct LibraryRepair: Sendable {
     return failures
   }
 
-  /// First nobody can publish under the name any more, however long this process is stopped meanwhile; only then do its
-  /// post and its object go. Whoever dies in between leaves a row that names what may be there, which the same command
-  /// removes.
+  /// First gives the name up, so that no process can publish under it, however long this one is stopped meanwhile. Only
+  /// then removes the post and the object. If this process dies in between, the row still names what may be there, and
+  /// the same command removes that.
   private func giveUp(
     _ object: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> RepairFailure? {
     guard try await catalog.giveUp(object.id) else { return nil }
     do throws(UploadError) {
-      // The post first: nobody is to be shown one whose object is gone.
+      // The post goes first, so that no viewer is shown one whose object is gone.
       try await recorders(store.destination)?.withdraw(object.id)
       try await store.remove(object.key)
       return nil
@@ -131,8 +131,8 @@ package struct LibraryRepair: Sendable {
     }
   }
 
-  /// What whoever gave a name up or removed a post did not come to remove, or somebody has put back. Something else may
-  /// have the name: the look tells it.
+  /// Removes what was left by a process that gave a name up or removed a post, or what somebody has put back. Another
+  /// object may have the name, which the examination reports.
   private func removeGivenUp(
     in destination: Destination, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> [RepairFailure] {
@@ -162,7 +162,7 @@ package struct LibraryRepair: Sendable {
     return failures
   }
 
-  /// As a change of its post: somebody may be about to restore it.
+  /// Purges it as a change of its post, because somebody may be about to restore the post.
   private func purge(
     _ object: ExaminedObject, _ store: LibraryExamination.Store, _ recorder: (any PostRecorder)?
   ) async throws {
@@ -174,7 +174,7 @@ package struct LibraryRepair: Sendable {
     guard case .begun(let open)? = answer else { return }
     do {
       let isStored = try await Self.holds(object, store)
-      // Each request takes time, in which others may have brought the post back.
+      // Each request takes time, in which others may have restored the post.
       func isHeld() async throws(CatalogError) -> Bool {
         try await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
       }
@@ -192,7 +192,7 @@ package struct LibraryRepair: Sendable {
     }
   }
 
-  /// Whether `object` is stored, and what its row says.
+  /// Whether `object` is stored with the length and digest that its row states.
   private static func holds(
     _ object: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(UploadError) -> Bool {
@@ -202,7 +202,7 @@ package struct LibraryRepair: Sendable {
 }
 
 extension Diagnosis {
-  /// What two looks, before and after repair, say together.
+  /// Combines two examinations, before and after repair.
   package init(
     before: [Finding], after: (findings: [Finding], objects: Int), failures: [RepairFailure] = [],
     wasRead: Bool
@@ -214,11 +214,11 @@ extension Diagnosis {
   }
 }
 
-/// Something that repair came upon and could not do.
+/// Something that repair tried and could not do.
 package struct RepairFailure: Hashable, Sendable, Encodable {
-  /// The object's name, the store or the file.
+  /// The name of the object, the store or the file.
   package let subject: String
-  /// For programs: that of the error.
+  /// The error's code, for programs.
   package let code: String
   package let message: ErrorMessage
 
@@ -230,36 +230,36 @@ package struct RepairFailure: Hashable, Sendable, Encodable {
     self.init(subject: subject, code: error.code.rawValue, message: error.text)
   }
 
-  /// The same, in the words that `wording` has for it.
+  /// Returns the same failure, worded by `wording`.
   package func worded(_ wording: (ErrorMessage) -> String) -> RepairFailure {
     RepairFailure(subject: subject, code: code, message: ErrorMessage(wording(message)))
   }
 }
 
-/// Where the bytes of objects that are gone or damaged may come from.
+/// A source of the bytes of objects that are missing or damaged.
 package protocol RestoreSource: Sendable {
-  /// Calls `take` with a source for each of `wanted` that it has the bytes of, by length and digest, and gives what
-  /// it could not look at.
+  /// Calls `take` with a source for each of `wanted` whose bytes it has, by length and
+  /// digest. Returns what it could not look at.
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure]
 }
 
-/// Puts the objects of posts back where there is none any more, or a damaged one.
+/// Puts missing or damaged objects of posts back.
 ///
-/// Only bytes of the digest that was published are stored under a name. What has the name is left alone, unless it is
-/// proved, right before, to be something else, and then it is replaced in one step: nothing is removed, so whoever is
-/// stopped in between for however long only stores once more what others have put back meanwhile. The catalog, which says
-/// all the time that they are there, stays as it is.
+/// Under a name, only bytes of the published digest are stored. An object that has the name is left alone, unless it is
+/// proved, right before, to be something else; then it is replaced in one step. As nothing is removed, a process that
+/// is stopped in between, for however long, merely stores again what others have put back meanwhile. The catalog, which
+/// always says that the objects are there, stays as it is.
 struct ObjectReturn {
   let catalog: any CatalogExamination
   let store: LibraryExamination.Store
   let supply: any RestoreSource
-  /// Names of objects that a look found missing or damaged.
+  /// The names of objects that an examination found missing or damaged.
   let wanting: Set<String>
 
-  /// Gives what can't be put back, and why; it is found again by the next look.
-  /// - Throws: ``CatalogError`` when the rows can't be read.
+  /// Returns what can't be put back, and why. The next examination finds that again.
+  /// - Throws: ``CatalogError`` if the rows can't be read.
   func run() async throws(CatalogError) -> [RepairFailure] {
     var wanted: [ExaminedObject] = []
     var pages = ExaminedPages(catalog: catalog, destination: store.destination)

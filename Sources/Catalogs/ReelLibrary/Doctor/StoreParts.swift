@@ -1,17 +1,17 @@
 import ReelCore
 
-/// Some of what a store holds: of all names up to `end`, those that no part before it had.
+/// A part of what a store holds: of all names up to `end`, those that no earlier part had.
 struct StorePart {
-  /// By name; with their bytes, where the list tells them.
+  /// The objects' bytes by name, where the list states them.
   var objects: [String: Int64?] = [:]
-  /// Nil for all names that are left.
+  /// The last name of this part; nil if it has all names that are left.
   var end: String?
-  /// Whether it holds all that the store has, whatever parts came before.
+  /// Whether it has everything in the store, whatever the earlier parts had.
   var isWhole = false
 }
 
-/// What a store holds, in the order of names (that of their UTF-8), a page at a time: however many objects there are, a
-/// page of them is in memory. A store that is listed in another order, or not by pages, is one part.
+/// What a store holds, in the order of names (of their UTF-8), a page at a time: only one page is in memory, however
+/// many objects there are. A store that is listed in another order, or not by pages, is a single part.
 struct StoreParts {
   private let store: LibraryExamination.Store
   private var pages: StorePages?
@@ -23,12 +23,12 @@ struct StoreParts {
     pages = (store as? any StoreListing).map(StorePages.init)
   }
 
-  /// Nil after the last.
+  /// Returns nil after the last part.
   mutating func next() async throws(UploadError) -> StorePart? {
     if isOver { return nil }
     guard let page = try await pages?.next() else {
       isOver = true
-      // Of what was listed by pages, this is the part behind the last name.
+      // After a listing by pages, this part has the names after the last one.
       if pages != nil { return StorePart() }
       return StorePart(try await store.names().map { ($0, nil) }, end: nil, isWhole: true)
     }
@@ -39,7 +39,7 @@ struct StoreParts {
     return StorePart(page.objects, end: last ?? "")
   }
 
-  /// All of it: what seemed to be missing from a part may come in a later one.
+  /// Lists everything: what seemed to be missing from one part may come in a later one.
   private mutating func whole() async throws(UploadError) -> StorePart {
     isOver = true
     guard let listing = store as? any StoreListing else { return StorePart() }
@@ -58,6 +58,6 @@ extension StorePart {
 }
 
 extension String {
-  /// By the bytes of their UTF-8, as stores and catalogs order names.
+  /// Whether it comes before `other` by the bytes of their UTF-8, as stores and catalogs order names.
   func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }

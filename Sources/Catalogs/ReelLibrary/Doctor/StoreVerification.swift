@@ -1,11 +1,11 @@
 import ReelCore
 
-/// Holds what the stores have against what the catalog says was published: existence, length, digest.
+/// Compares what the stores hold against what the catalog says was published: existence, length, digest.
 ///
-/// Goes through the catalog by pages and keeps nothing of what it has passed, so a library of many posts takes no
-/// more memory than a small one.
+/// It reads the catalog page by page and keeps nothing of the pages before, so a library of many posts takes no more
+/// memory than a small one.
 package struct StoreVerification: Sendable {
-  /// Where objects are, and what keeps their posts.
+  /// A store's objects, and what keeps their posts.
   package struct Store: Sendable {
     let uploader: any Uploader
     let recorder: (any PostRecorder)?
@@ -23,10 +23,10 @@ package struct StoreVerification: Sendable {
   private let store: @Sendable (Destination) async throws(UploadError) -> Store?
 
   /// - Parameters:
-  ///   - width: objects looked at, at once; at least 1.
-  ///   - readsObjects: whether every object's bytes are read back and hashed. Without it a digest is compared only
-  ///     where the store proves one.
-  ///   - store: the store of that name; nil for one that needs a secret, where none was given for it; throws when this
+  ///   - width: the number of objects that are looked at concurrently; at least 1.
+  ///   - readsObjects: whether every object's bytes are read back and hashed. Otherwise a digest is compared only if
+  ///     the store proves one.
+  ///   - store: returns the store of that name, or nil for one that needs a secret that was not given; throws if this
   ///     installation can't reach such a store.
   package init(
     catalog: any CatalogExamination, width: Int = 8, readsObjects: Bool = false,
@@ -38,12 +38,12 @@ package struct StoreVerification: Sendable {
     self.store = store
   }
 
-  /// Looks at every published object of `destinations`, in the order of their names.
+  /// Verifies every published object of `destinations`, in the order of their names.
   ///
   /// - Parameters:
   ///   - destinations: nil for all that the catalog knows.
-  ///   - tell: is awaited: a slow listener makes the verification slow, not large.
-  /// - Throws: ``CatalogError`` when the catalog can't be read; `cancelled`.
+  ///   - tell: is awaited, so a slow listener slows the verification down instead of making it use more memory.
+  /// - Throws: ``CatalogError`` if the catalog can't be read; `cancelled`.
   package func run(
     _ destinations: [Destination]? = nil, tell: (VerificationEvent) async -> Void
   ) async throws(CatalogError) {
@@ -66,8 +66,8 @@ package struct StoreVerification: Sendable {
         if opened == nil { opened = try await self.store(destination) }
         guard let store = opened else { return await tell(.notLookedAt(destination)) }
         let verified = try await look(at: published, in: store, destination)
-        // Of a bucket that is gone, or a proxy without the store behind it, "there is none" says nothing of an object. A
-        // folder that is not there says so itself, and is not to be made.
+        // If a bucket is gone, or a proxy has no store behind it, the answer "there is none" says nothing about an
+        // object. A missing folder reports that itself, and must not be created.
         if !hasAnswered, !destination.isFolder, verified.contains(where: { $0.verdict == .missing }) {
           try await store.uploader.prepare()
           hasAnswered = true
@@ -80,8 +80,8 @@ package struct StoreVerification: Sendable {
     }
   }
 
-  /// The verdicts on `objects` in their order.
-  /// - Throws: what says that the store as a whole is not to be had; `cancelled`.
+  /// Returns the verdicts on `objects` in their order.
+  /// - Throws: an error by which the store as a whole is unavailable; `cancelled`.
   private func look(
     at objects: [ExaminedObject], in store: Store, _ destination: Destination
   ) async throws(UploadError) -> [VerifiedObject] {
@@ -114,7 +114,7 @@ package struct StoreVerification: Sendable {
     }
   }
 
-  /// A failure when no other object will fare better.
+  /// Returns a failure if other objects would fare no better.
   private func verdict(
     on object: ExaminedObject, in store: Store
   ) async -> Result<ObjectVerdict, UploadError> {
@@ -126,7 +126,7 @@ package struct StoreVerification: Sendable {
     }
   }
 
-  /// The record of an object that is sound.
+  /// Checks the record of a sound object.
   private func recorded(
     _ object: ExaminedObject, _ verdict: ObjectVerdict, _ recorder: (any PostRecorder)?
   ) async throws(UploadError) -> ObjectVerdict {
@@ -149,25 +149,26 @@ package struct StoreVerification: Sendable {
   }
 }
 
-/// How a post's object stands in its store.
+/// The state of a post's object in its store.
 package enum ObjectVerdict: Hashable, Sendable {
-  /// There, as long as it should be, and, where that was found out, with the right digest; and shown by its record,
-  /// in a store that keeps posts.
+  /// It is there, with the right length and, if that was checked, the right digest; in a store
+  /// that keeps posts, its record shows it.
   case sound(digestCompared: Bool, recordCompared: Bool = false)
-  /// The store says that there is none.
+  /// The store says that it has no such object.
   case missing
-  /// Bytes that the store holds instead.
+  /// The store holds this number of bytes instead.
   case otherLength(Int64)
   /// Its bytes are not those that were published.
   case otherBytes(ContentDigest)
   /// It is sound, but the store's database has no record of the post: viewers do not see it.
   case unrecorded
-  /// It is sound, but what the store's database has under the post's id shows another object, or none (nil).
+  /// It is sound, but the record under the post's id in the store's database shows another object, or none (nil).
   case recordShows(ObjectKey?)
-  /// The store did not tell; whether it is damaged is not known.
+  /// The store gave no answer, so whether the object is damaged is not known.
   case unknown(UploadError)
 
-  /// For programs: `missing`, `truncated`, `longer`, `differs`, `unrecorded`, `misrecorded`, `unreadable`; nil when nothing is wrong.
+  /// The code for programs: `missing`, `truncated`, `longer`, `differs`, `unrecorded`, `misrecorded` or `unreadable`;
+  /// nil if nothing is wrong.
   package func code(expecting size: Int64) -> String? {
     switch self {
     case .sound: nil
@@ -182,7 +183,7 @@ package enum ObjectVerdict: Hashable, Sendable {
 }
 
 extension Destination {
-  /// What to do when a folder is not where it was; nil for another store.
+  /// What to do if a folder has been moved; nil for any other store.
   package var moved: ErrorMessage? {
     isFolder ? "if it was moved, say so: \(command: "relocate \(name) NEW")" : nil
   }
@@ -190,7 +191,7 @@ extension Destination {
   fileprivate var isFolder: Bool { name.hasPrefix("file:") }
 }
 
-/// A post whose object was looked at.
+/// An object of a post, and the verdict on it.
 package struct VerifiedObject: Hashable, Sendable {
   package let object: ExaminedObject
   package let destination: Destination
@@ -203,15 +204,15 @@ package struct VerifiedObject: Hashable, Sendable {
   }
 }
 
-/// What a verification says, as it goes.
+/// What a verification reports as it proceeds.
 package enum VerificationEvent: Hashable, Sendable {
   case verified(VerifiedObject)
-  /// A store could not be looked at, or no longer: its other posts were not looked at.
+  /// A store could not be looked at, or no longer. Its other posts were not verified.
   case unreachable(Destination, UploadError)
-  /// A store that needs a secret, and none was given for it: nothing was asked of it.
+  /// A store that needs a secret that was not given. It was not asked anything.
   case notLookedAt(Destination)
 
-  /// The same, with errors in the words that `wording` has for them.
+  /// Returns the same event, with its errors worded by `wording`.
   package func worded(_ wording: (ErrorMessage) -> String) -> VerificationEvent {
     switch self {
     case .unreachable(let store, let error): return .unreachable(store, error.worded(wording))
@@ -224,24 +225,24 @@ package enum VerificationEvent: Hashable, Sendable {
   }
 }
 
-/// How many objects stand how.
+/// The number of objects by verdict.
 package struct VerificationCount: Hashable, Sendable, Encodable {
   private enum CodingKeys: String, CodingKey {
     case sound, digestsCompared, recordsCompared, damaged, unknown = "unreadable", unreachable, notLookedAt
   }
-  /// Nothing is wrong with them, as far as was looked.
+  /// Objects with nothing wrong, as far as was checked.
   package var sound = 0
   /// Of these, those whose digest was compared.
   package var digestsCompared = 0
   /// Of these, those whose record in the store's database was compared.
   package var recordsCompared = 0
-  /// Missing, of another length, other bytes, or not recorded.
+  /// Objects that are missing, of another length, of other bytes, or not recorded properly.
   package var damaged = 0
-  /// The store did not tell.
+  /// Objects about which the store gave no answer.
   package var unknown = 0
   /// Stores that could not be looked at.
   package var unreachable = 0
-  /// Stores that were not looked at, for want of a secret that was given for them.
+  /// Stores that were not looked at because they need a secret that was not given.
   package var notLookedAt = 0
 
   package init() {}

@@ -4,15 +4,15 @@ import CSQLite
   import Glibc
 #endif
 
-/// How a connection brings what is in the write-ahead log into the database.
+/// How a connection makes checkpoints: copies the write-ahead log into the database.
 package enum CheckpointRule: Hashable, Sendable {
-  /// As SQLite does it: after each commit that leaves so many pages in the log or more (nil: as many as it takes itself; 0:
-  /// never), whoever writes meanwhile.
+  /// As SQLite does: after each commit that leaves at least this many pages in the log (nil: SQLite's default; 0:
+  /// never), even if other connections write meanwhile.
   case bySQLite(pages: Int?)
-  /// After the same commits, while no other connection can write: for an SQLite with the WAL-reset bug.
+  /// After the same commits, but while no other connection can write; for an SQLite with the WAL-reset bug.
   case alone(pages: Int)
 
-  /// The rule for that library. 1,000 pages are what SQLite takes (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
+  /// Chooses the rule for that library. SQLite's default is 1,000 pages (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
   package init(for library: SQLiteLibrary) {
     switch library.walResetBug {
     case .affected: self = .alone(pages: 1000)
@@ -20,7 +20,7 @@ package enum CheckpointRule: Hashable, Sendable {
     }
   }
 
-  /// In a debug build, `REEL_CHECKPOINTS=alone:50` or `sqlite:50` names another for the tests.
+  /// In a debug build, `REEL_CHECKPOINTS=alone:50` or `sqlite:50` sets another rule, for tests.
   package static let ofThisProcess = chosen ?? CheckpointRule(for: .ofThisProcess)
 
   private static var chosen: CheckpointRule? {
@@ -35,34 +35,35 @@ package enum CheckpointRule: Hashable, Sendable {
   }
 }
 
-/// Checkpoints of one connection, beside which no other connection, of any process, commits.
+/// Checkpoints of one connection, made while no other connection, of any process, can commit.
 ///
-/// The WAL-reset bug needs a commit that begins the log anew, and every such commit, like any other, has the writer's lock.
-/// So a second connection takes that lock, and the checkpoint is made while it is held; then the second connection gives it
-/// back and has written nothing. Within the checkpoint's own connection that can't be had: SQLite makes none in a
-/// transaction, and one that asks for the lock itself (`TRUNCATE`) goes on without it when it is taken.
+/// The WAL-reset bug needs a commit that restarts the log, and like every commit, that one holds the writer's lock. So
+/// a second connection takes this lock, the checkpoint is made while it is held, and the second connection releases it
+/// without having written anything. The checkpoint's own connection can't take it: SQLite makes no checkpoint within a
+/// transaction, and a checkpoint that asks for the lock itself (`TRUNCATE`) proceeds without it if it is taken.
 ///
-/// A process that is killed meanwhile leaves no lock, as the kernel takes them back, and a checkpoint that is made anew.
+/// If the process is killed meanwhile, the kernel releases the lock, and the checkpoint is simply made again.
 final class CheckpointsAlone {
   private let path: String
   private let connection: OpaquePointer
-  /// Pages in the log from which a commit is followed by a checkpoint.
+  /// The number of pages in the log from which a commit is followed by a checkpoint.
   private let limit: Int
   /// Opened when it is first needed.
   private var second: Connection?
-  /// What a second connection does when the lock is another's.
+  /// Whether the second connection keeps waiting for the lock, given the number of tries.
   var goesOn: (Int) -> Bool = { _ in false }
   private var isWaiting = false
-  /// How long the log was when the lock was not to be had at once; nil when it was had the last time.
+  /// The log's length in pages when the lock could not be had at once; nil if it was had the last time.
   private var missed: Int?
 
-  /// What of the file of a log that was longer stays when it is begun anew: `TRUNCATE`, which gave it back, is not used.
+  /// The number of bytes that a longer log's file keeps when the log is restarted.
+  /// `TRUNCATE`, which would shrink it, is not used.
   private static let keptBytes = 16 << 20
 
-  /// For `connection`, in the place of its own automatic checkpoints; to be kept until it is closed.
+  /// Replaces the automatic checkpoints of `connection`. Keep this object until the connection is closed.
   init(of connection: OpaquePointer, at path: String, limit: Int) {
     (self.connection, self.path, self.limit) = (connection, path, limit)
-    // SQLite's own checkpoints are made in this hook, so they end with it.
+    // SQLite's own checkpoints are made in this hook, so setting another one ends them.
     sqlite3_wal_hook(
       connection,
       { context, _, _, pages in
@@ -74,13 +75,14 @@ final class CheckpointsAlone {
     sqlite3_exec(connection, "PRAGMA journal_size_limit = \(Self.keptBytes)", nil, nil, nil)
   }
 
-  /// Closes the second connection, so that the other one can be the last.
+  /// Closes the second connection, so that the other can be the last to close.
   func rest() { second = nil }
 
-  /// There are `pages` in the log after a commit of this connection.
+  /// Makes a checkpoint if a commit of this connection has left enough `pages` in the log.
   ///
-  /// Right after it the lock is nobody's, as a rule. Where others are faster time and again, this one queues up for it
-  /// as for a transaction, so that the log does not grow for good. That it can't be made now is no failure of the commit.
+  /// Right after the commit, the lock is usually free. If others keep taking it first, this connection
+  /// waits for it as for a transaction, so that the log does not grow forever. A checkpoint that can't
+  /// be made now does not fail the commit.
   private func committed(leaving pages: Int) {
     guard pages >= limit else { return missed = nil }
     let isLong = missed.map { pages - $0 >= limit } ?? false
@@ -92,17 +94,17 @@ final class CheckpointsAlone {
     }
   }
 
-  /// Brings into the database what no reader needs in the log any more.
-  /// - Parameter waiting: whether another's transaction is waited for; else it is an error, `busy`.
+  /// Copies as much of the log into the database as its readers allow.
+  /// - Parameter waiting: whether to wait for another's transaction; otherwise that is an error, `busy`.
   func run(waiting: Bool) throws(SQLiteError) {
     let second = try opened()
     isWaiting = waiting
     try second.execute("BEGIN IMMEDIATE")
     defer {
-      // One that does not give the lock back must not keep it.
+      // A connection that fails to release the lock must not keep it.
       do { try second.execute("ROLLBACK") } catch { self.second = nil }
     }
-    // The lock that it has is of another file when somebody has put one in the place of the database.
+    // If somebody has replaced the database's file, the lock is on another file.
     if try hasMoved(connection) { return }
     if try hasMoved(second.handle) { return }
     let result = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)

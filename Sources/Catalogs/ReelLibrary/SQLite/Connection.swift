@@ -1,31 +1,30 @@
 import CSQLite
 
-/// A connection to a database, which one thread at a time uses; ``Database`` sees to that for several.
+/// A connection to a database, for one thread at a time; ``Database`` ensures that for several threads.
 package final class Connection {
   package enum Access {
     case readOnly
     case readWrite
-    /// Makes the file when there is none.
+    /// Creates the file if there is none.
     case create
-    /// A file that nobody changes, on a disk that may not be written to: SQLite locks nothing, and looks at nothing
-    /// beside it.
+    /// A file that no process changes, on a read-only disk. SQLite locks nothing, and ignores the files beside it.
     case immutable
-    /// A file on a full disk: what its processes share is not written to, only read. If nobody has it open, SQLite reads the
-    /// log by an index of its own.
+    /// A file on a full disk. The shared memory is only read, not written to. If no process has the file open, SQLite
+    /// reads the log through its own index.
     case withoutRoom
   }
 
   private var opened: OpaquePointer?
   private var statements: [String: Statement] = [:]
   private var busyHandler: BusyHandler?
-  /// Nil where SQLite makes its checkpoints itself, or makes none.
+  /// Nil if SQLite makes the checkpoints itself, or if none are made.
   private var checkpointsAlone: CheckpointsAlone?
-  /// What may end the work that is going on.
+  /// What may end the current work.
   private var interruption: Interruption?
 
-  /// Opens the database at `path` (`:memory:`: one that ends with the connection), with foreign keys enforced and
-  /// double quotes for names alone.
-  /// - Parameter checkpoints: how what is written comes from a write-ahead log into the database.
+  /// Opens the database at `path` (`:memory:` for one that ends with the connection). Foreign keys are enforced, and
+  /// double quotes are for names alone.
+  /// - Parameter checkpoints: how the write-ahead log is copied into the database.
   package init(
     _ path: String, _ access: Access = .create, checkpoints: CheckpointRule = .ofThisProcess
   ) throws(SQLiteError) {
@@ -42,7 +41,7 @@ package final class Connection {
     let result = sqlite3_open_v2(name, &opened, mode | SQLITE_OPEN_NOMUTEX, reel_sqlite_vfs())
     guard result == SQLITE_OK else {
       let error = SQLiteError(result, of: opened)
-      // There is a connection, even when it could not be opened.
+      // There is a connection object even if opening failed.
       sqlite3_close(opened)
       opened = nil
       throw error
@@ -66,10 +65,10 @@ package final class Connection {
 
   deinit { try? close() }
 
-  /// Closes; the last connection of all brings the write-ahead log home. A second time does nothing.
+  /// Closes the connection. The last of all connections checkpoints the write-ahead log. Does nothing the second time.
   ///
-  /// That is safe beside whoever opens the database meanwhile, whatever SQLite: it is done under the lock that excludes
-  /// everybody (`sqlite3WalClose`), which is had only if no other connection has the database open.
+  /// With any version of SQLite, that is safe while others open the database: it happens under the exclusive lock
+  /// (`sqlite3WalClose`), which can be had only if no other connection has the database open.
   package func close() throws(SQLiteError) {
     statements = [:]
     checkpointsAlone?.rest()
@@ -99,24 +98,24 @@ package final class Connection {
 
   // MARK: Facts
 
-  /// Of the last row that was inserted by this connection.
+  /// The id of the last row that this connection inserted.
   package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(opened) }
 
-  /// How many rows the last statement changed.
+  /// The number of rows that the last statement changed.
   package var changeCount: Int { Int(sqlite3_changes(opened)) }
 
   package var isInsideTransaction: Bool { opened != nil && sqlite3_get_autocommit(opened) == 0 }
 
   // MARK: Waiting
 
-  /// Keeps a closure where SQLite finds it.
+  /// Keeps a closure alive for SQLite to call.
   private final class BusyHandler {
     let goesOn: (Int) -> Bool
     init(_ goesOn: @escaping (Int) -> Bool) { self.goesOn = goesOn }
   }
 
-  /// Has `goesOn` called when another connection keeps the database locked: it gets the number of tries from 0, waits,
-  /// and tells whether to try again. Without one, a lock is an error at once.
+  /// Makes SQLite call `goesOn` while another connection keeps the database locked. It gets the number of tries so far,
+  /// from 0, waits, and returns whether to try again. Without a handler, a lock is an error at once.
   package func whenBusy(_ goesOn: @escaping (_ tries: Int) -> Bool) throws(SQLiteError) {
     let handler = BusyHandler(goesOn)
     sqlite3_busy_handler(
@@ -131,7 +130,7 @@ package final class Connection {
 
   // MARK: Statements
 
-  /// Runs `body` with the statement, prepared once for each connection.
+  /// Runs `body` with the statement, which is prepared once per connection.
   func withStatement<Value>(_ sql: String, _ body: (Statement) throws -> Value) throws -> Value {
     try interruption?.check()
     let statement = try prepared(sql)
@@ -166,13 +165,13 @@ package final class Connection {
 
 extension Connection {
   package enum TransactionKind: String {
-    /// Locks nothing until something is read or written: for reading.
+    /// Takes no lock until something is read or written; for reading.
     case deferred = "BEGIN DEFERRED"
     /// Waits for its turn to write before anything is read.
     case immediate = "BEGIN IMMEDIATE"
   }
 
-  /// Runs `body` in a transaction, of which nothing stays when it throws.
+  /// Runs `body` in a transaction, which is rolled back if it throws.
   package func transaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
     try run(kind.rawValue)
     do {
@@ -180,13 +179,13 @@ extension Connection {
       try run("COMMIT")
       return value
     } catch {
-      // After some errors, such as that of a full disk, SQLite has done it itself.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if isInsideTransaction { try? run("ROLLBACK") }
       throw error
     }
   }
 
-  /// Runs `body` within a transaction so that nothing of it, and no more, is undone when it throws. They don't nest.
+  /// Runs `body` within a transaction. If it throws, its own changes are undone, and no others. Savepoints don't nest.
   package func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
     try run("SAVEPOINT one")
     do {
@@ -205,14 +204,14 @@ extension Connection {
   // MARK: Files
 
   package enum CheckpointKind {
-    /// As much as can be had without waiting for anybody.
+    /// As much as is possible without waiting for anybody.
     case passive
-    /// All of it, once nobody reads from the log any more, which is empty then. Where checkpoints are made alone, as much
-    /// as no reader needs in the log: it is not emptied.
+    /// All of the log, once no connection reads it any more; it is then emptied. With `CheckpointsAlone`, as much as
+    /// the readers allow, and the log is not emptied.
     case truncate
   }
 
-  /// Brings what is in the write-ahead log into the database.
+  /// Copies the write-ahead log into the database.
   package func checkpoint(_ kind: CheckpointKind) throws(SQLiteError) {
     if let checkpointsAlone { return try checkpointsAlone.run(waiting: kind == .truncate) }
     let mode = kind == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
@@ -220,7 +219,7 @@ extension Connection {
     guard result == SQLITE_OK else { throw SQLiteError(result, of: try handle) }
   }
 
-  /// Copies the database as it is at one moment into that of `target`, in place of what is there.
+  /// Copies the database, as it is at one moment, over that of `target`.
   package func backup(to target: Connection) throws(SQLiteError) {
     guard let backup = sqlite3_backup_init(try target.handle, "main", try handle, "main") else {
       throw SQLiteError(sqlite3_errcode(try target.handle), of: try target.handle)

@@ -2,20 +2,20 @@ import CSQLite
 import Dispatch
 import Synchronization
 
-/// A database for several threads: each piece of work has a connection to itself, and blocks until it can have one.
-/// Nothing here may be called by work that is on such a connection already.
+/// A database for several threads. Each piece of work has a connection to itself, and blocks until one is available.
+/// Work on such a connection must not call anything here.
 package final class Database: Sendable {
   private let main: OwnConnection
-  /// Nil when everybody takes turns with `main`.
+  /// Nil if all threads take turns with `main`.
   private let readers: Readers?
 
-  /// Over one connection, for one thread at a time.
+  /// Uses one connection, for one thread at a time.
   package init(_ connection: sending Connection) {
     main = OwnConnection(connection)
     readers = nil
   }
 
-  /// Over one connection that writes, and beside it up to `limit` that read, opened as they are needed.
+  /// Uses one connection for writing, and up to `limit` for reading beside it, which are opened when needed.
   package init(
     writer: sending Connection, readers limit: Int,
     opening open: @escaping @Sendable () throws -> sending Connection
@@ -24,11 +24,11 @@ package final class Database: Sendable {
     readers = Readers(limit, open)
   }
 
-  /// Whether reading is done beside writing.
+  /// Whether reads can run beside writes.
   package var hasReaders: Bool { readers != nil }
 
   /// Reads with one statement.
-  /// - Parameter interruption: may end it.
+  /// - Parameter interruption: can end it.
   package func look<Value: Sendable>(
     endedBy interruption: Interruption? = nil, _ body: @Sendable (Connection) throws -> Value
   ) throws -> Value {
@@ -40,7 +40,7 @@ package final class Database: Sendable {
   }
 
   /// Reads with several statements, all of the same moment.
-  /// - Parameter interruption: may end it.
+  /// - Parameter interruption: can end it.
   package func read<Value: Sendable>(
     endedBy interruption: Interruption? = nil, _ body: @Sendable (Connection) throws -> Value
   ) throws -> Value {
@@ -51,14 +51,14 @@ package final class Database: Sendable {
     }
   }
 
-  /// Writes, in whatever transactions `body` makes.
+  /// Writes, in the transactions that `body` makes.
   package func write<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
     try main.use(body)
   }
 
-  /// Waits until nobody uses it any more, and closes. A second time does nothing.
+  /// Waits until the database is no longer in use, and closes it. Does nothing the second time.
   package func close() throws {
-    // Those that only read may not remove the files beside the database: they must not be the last.
+    // Connections that only read may not remove the files beside the database, so they must not be the last to close.
     try readers?.close()
     try main.use { connection in try connection.close() }
   }
@@ -66,7 +66,7 @@ package final class Database: Sendable {
   deinit { try? readers?.close() }
 }
 
-/// A connection that threads use by turns.
+/// A connection that threads use in turn.
 private final class OwnConnection: Sendable {
   private let connection: Mutex<Connection>
 
@@ -79,12 +79,12 @@ private final class OwnConnection: Sendable {
   }
 }
 
-/// Connections of which each piece of work takes one.
+/// A pool of connections; each piece of work takes one.
 private final class Readers: Sendable {
   private let limit: Int
   private let open: @Sendable () throws -> sending Connection
   private let places: DispatchSemaphore
-  /// Nil when it is closed.
+  /// Nil once the pool is closed.
   private let idle = Mutex<[OwnConnection]?>([])
 
   init(_ limit: Int, _ open: @escaping @Sendable () throws -> sending Connection) {
@@ -101,7 +101,7 @@ private final class Readers: Sendable {
     return try connection.use(body)
   }
 
-  /// The one that was used last, whose pages are in memory, or a new one.
+  /// Takes the connection that was used last, whose pages are in memory, or opens a new one.
   private func take() throws -> OwnConnection {
     let found = try idle.withLock { idle in
       if idle == nil { throw SQLiteError(.misuse, "the connection is closed") }
@@ -119,18 +119,18 @@ private final class Readers: Sendable {
   }
 }
 
-/// Ends a piece of work on a connection from another thread, also one that has not begun.
+/// Ends a piece of work on a connection from another thread, even before it has begun.
 package final class Interruption: Sendable {
   private let isRequested = Atomic(false)
-  /// Where the connection is that works; pointers are not Sendable.
+  /// The address of the connection at work; pointers are not Sendable.
   private let connection = Mutex<UInt?>(nil)
 
   package init() {}
 
-  /// The statement that runs fails with `interrupted`, and so does each that would begin.
+  /// Makes the running statement, and each later one of this work, fail with `interrupted`.
   package func request() {
     isRequested.store(true, ordering: .relaxed)
-    // Under the lock: the work can't end, and the connection with it, meanwhile.
+    // The lock prevents the work, and the connection with it, from ending meanwhile.
     connection.withLock { connection in
       if let pointer = connection.flatMap(OpaquePointer.init(bitPattern:)) { sqlite3_interrupt(pointer) }
     }
@@ -139,8 +139,8 @@ package final class Interruption: Sendable {
   func begin(on connection: OpaquePointer) {
     let address = UInt(bitPattern: connection)
     self.connection.withLock { $0 = address }
-    // SQLite takes no notice of a request that comes right before a statement begins. It asks here every few
-    // thousand steps; some checks of a whole database are one step.
+    // SQLite ignores a request that comes right before a statement begins. It calls this handler every few thousand
+    // steps, though some checks of a whole database are a single step.
     sqlite3_progress_handler(
       connection, 4096,
       { context in

@@ -1,13 +1,13 @@
 import CSQLite
 
-/// What a statement can be given and a column can hold. A column gives a value of exactly the type that is asked for:
-/// it converts nothing.
+/// A value that a statement can be given and a column can hold. A column returns only a value of exactly the requested
+/// type: nothing is converted.
 package protocol SQLiteValue: Sendable {
   /// - Parameter index: from 1.
   /// - Returns: SQLite's result code.
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32
 
-  /// The value of a column; nil when it is of another type.
+  /// Returns the value of a column; nil if it is of another type.
   /// - Parameter index: from 0.
   static func column(_ index: Int32, of statement: OpaquePointer) -> Self?
 }
@@ -33,7 +33,7 @@ extension Int: SQLiteValue {
   }
 }
 
-/// 0 or 1.
+/// Stored as 0 or 1.
 extension Bool: SQLiteValue {
   package func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     sqlite3_bind_int64(statement, index, self ? 1 : 0)
@@ -59,7 +59,7 @@ extension Double: SQLiteValue {
   }
 }
 
-/// UTF-8; what is none is repaired when it is read.
+/// Stored as UTF-8; invalid bytes are repaired when it is read.
 extension String: SQLiteValue {
   package func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     var text = self
@@ -77,7 +77,7 @@ extension String: SQLiteValue {
   }
 }
 
-/// A blob.
+/// Stored as a blob.
 extension [UInt8]: SQLiteValue {
   package func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     withUnsafeBytes { reel_sqlite_bind_blob(statement, index, $0.baseAddress, UInt64($0.count)) }
@@ -85,13 +85,13 @@ extension [UInt8]: SQLiteValue {
 
   package static func column(_ index: Int32, of statement: OpaquePointer) -> [UInt8]? {
     guard sqlite3_column_type(statement, index) == SQLITE_BLOB else { return nil }
-    // No address when there are no bytes.
+    // There is no address if there are no bytes.
     let bytes = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, index))))
   }
 }
 
-/// Nil is NULL.
+/// Nil is stored as NULL.
 extension Optional: SQLiteValue where Wrapped: SQLiteValue {
   package func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     self?.bind(to: statement, at: index) ?? sqlite3_bind_null(statement, index)
@@ -103,9 +103,9 @@ extension Optional: SQLiteValue where Wrapped: SQLiteValue {
   }
 }
 
-/// What SQLite could not do, or that a row does not hold what was expected.
+/// An error of SQLite, or a row that does not hold what was expected.
 package struct SQLiteError: Error, Equatable {
-  /// The primary result codes that somebody asks for (https://www.sqlite.org/rescode.html).
+  /// The primary result codes that are checked for (https://www.sqlite.org/rescode.html).
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
     package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -120,33 +120,33 @@ package struct SQLiteError: Error, Equatable {
     package static let full = Code(rawValue: SQLITE_FULL)
     package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
-    /// A value of another type than the one that was asked for.
+    /// A value of another type than the one that was requested.
     package static let mismatch = Code(rawValue: SQLITE_MISMATCH)
-    /// The call was a mistake: a connection that is closed, a column that there is not.
+    /// The call was a mistake: for example, the connection is closed, or there is no such column.
     package static let misuse = Code(rawValue: SQLITE_MISUSE)
     package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
   }
 
   package let code: Code
-  /// `code`, and more precisely what it was.
+  /// The extended result code, which says more precisely what happened.
   package let extendedCode: Int32
-  /// The `errno` of the call on a file that failed, if one did; what SQLite remembers of it may be another call's.
+  /// The `errno` of the file operation that failed, if one did; SQLite may report that of another call.
   let systemCode: Int32
-  /// SQLite's own words for it.
+  /// The error in SQLite's own words.
   package let message: String
-  /// The statement that failed; nil for what was not a statement.
+  /// The statement that failed; nil if it was not a statement.
   package let sql: String?
-  /// Whether SQLite said it, and not who read or wrote a row.
+  /// Whether SQLite reported it, and not the code that read or wrote a row.
   let isOfDatabase: Bool
 
-  /// - Parameter message: nil for SQLite's words for the code.
+  /// - Parameter message: nil for SQLite's text for the code.
   package init(_ code: Code, _ message: String? = nil, sql: String? = nil) {
     self.init(
       extendedCode: code.rawValue, message ?? String(cString: sqlite3_errstr(code.rawValue)), sql: sql,
       isOfDatabase: false)
   }
 
-  /// Whether a row of the same key is there already.
+  /// Whether a row with the same key already exists.
   package var isUniqueViolation: Bool { extendedCode == reel_sqlite_constraint_unique }
 
   private init(
@@ -160,7 +160,7 @@ package struct SQLiteError: Error, Equatable {
     self.isOfDatabase = isOfDatabase
   }
 
-  /// What `database` says of its last call, which gave `result`.
+  /// Creates an error from what `database` reports about its last call, which returned `result`.
   init(_ result: Int32, of database: OpaquePointer?, sql: String? = nil) {
     let isTold = database != nil && sqlite3_extended_errcode(database) & 0xFF == result & 0xFF
     self.init(

@@ -8,10 +8,11 @@ final class Statement {
   private(set) lazy var columns = (0..<sqlite3_column_count(handle)).map { index in
     sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
   }
-  /// Whether somebody reads its rows, so that it can't be run by another.
+  /// Whether its rows are being read, so that it can't be run again meanwhile.
   var isInUse = false
 
-  /// - Throws: also when `sql` is not a statement, or more than one.
+  /// Prepares the statement.
+  /// - Throws: also if `sql` is not a statement, or more than one.
   init(_ sql: String, in database: OpaquePointer) throws(SQLiteError) {
     var (text, handle, isWhole) = (sql, OpaquePointer?.none, false)
     let result = text.withUTF8 { bytes in
@@ -40,7 +41,7 @@ final class Statement {
     UnsafeBufferPointer(start: text, count: count).allSatisfy { [0x20, 0x0A, 0x0D, 0x09].contains($0) }
   }
 
-  /// Gives it a value for each `?`.
+  /// Binds a value to each `?`.
   func bind(_ values: [any SQLiteValue]) throws(SQLiteError) {
     guard values.count == Int(sqlite3_bind_parameter_count(handle)) else {
       throw SQLiteError(.misuse, "\(values.count) values for another number of parameters", sql: sql)
@@ -48,12 +49,12 @@ final class Statement {
     for (index, value) in values.enumerated() { try bind(value, at: Int32(index) + 1) }
   }
 
-  /// Gives it a value for each `:name`.
+  /// Binds a value to each `:name`.
   func bind(_ values: [String: any SQLiteValue]) throws(SQLiteError) {
     guard values.count == Int(sqlite3_bind_parameter_count(handle)) else {
       throw SQLiteError(.misuse, "\(values.count) values for another number of parameters", sql: sql)
     }
-    // One that there is not has the index 0, which is out of range.
+    // A name that the statement does not have gets the index 0, which is out of range.
     for (name, value) in values { try bind(value, at: sqlite3_bind_parameter_index(handle, ":" + name)) }
   }
 
@@ -62,7 +63,7 @@ final class Statement {
     guard result == SQLITE_OK else { throw SQLiteError(result, of: sqlite3_db_handle(handle), sql: sql) }
   }
 
-  /// Goes to the next row; false when there is none.
+  /// Goes to the next row; returns false if there is none.
   func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -71,9 +72,9 @@ final class Statement {
     }
   }
 
-  /// Ends it, so that it holds no lock and no value.
+  /// Ends the execution, so that it holds no lock and no values.
   func reset() {
-    // Gives what the last step gave, which has been told.
+    // This returns the error of the last step, which has already been thrown.
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
   }
@@ -96,13 +97,13 @@ extension Connection {
     }
   }
 
-  /// Runs statements that take no values, one after the other; what they give is passed over.
+  /// Runs statements that take no values, one after the other; their rows are ignored.
   package func execute(_ script: String) throws(SQLiteError) {
     let result = sqlite3_exec(try handle, script, nil, nil, nil)
     guard result == SQLITE_OK else { throw SQLiteError(result, of: try handle, sql: script) }
   }
 
-  /// What `read` makes of the first row of which it makes something; nil when there is none.
+  /// Returns the first non-nil result of `read` for a row; nil if there is none.
   package func row<Value>(
     _ sql: String, _ values: [any SQLiteValue] = [], _ read: (Row) throws -> Value?
   ) throws -> Value? {
@@ -115,7 +116,7 @@ extension Connection {
     }
   }
 
-  /// What `read` makes of each row. It must not change what the statement reads.
+  /// Returns what `read` makes of each row. It must not change what the statement reads.
   package func rows<Value>(
     _ sql: String, _ values: [any SQLiteValue] = [], _ read: (Row) throws -> Value
   ) throws -> [Value] {
@@ -127,7 +128,7 @@ extension Connection {
     }
   }
 
-  /// The first column of the first row; nil when there is none.
+  /// Returns the first column of the first row; nil if there is no row.
   package func value<Value: SQLiteValue>(
     _ sql: String, _ values: [any SQLiteValue] = [], as type: Value.Type = Value.self
   ) throws -> Value? {
@@ -138,7 +139,7 @@ extension Connection {
     try value(sql, values)
   }
 
-  /// The first column of each row.
+  /// Returns the first column of each row.
   package func values<Value: SQLiteValue>(
     _ sql: String, _ values: [any SQLiteValue] = [], as type: Value.Type = Value.self
   ) throws -> [Value] {
@@ -146,7 +147,7 @@ extension Connection {
   }
 }
 
-/// The row that a statement stands on. It is of no use after the closure that is given it.
+/// The current row of a statement. It must not be used after the closure that it was passed to.
 package struct Row {
   private let statement: Statement
 
@@ -155,11 +156,11 @@ package struct Row {
   }
 
   /// The value of the column with that name.
-  /// - Throws: `mismatch` when it is of another type, or NULL where no optional was asked for; `misuse` when there is
-  ///   no such column.
+  /// - Throws: `mismatch` if it is of another type, or NULL where no optional was requested;
+  ///   `misuse` if there is no such column.
   package subscript<Value: SQLiteValue>(_ column: String) -> Value {
     get throws(SQLiteError) {
-      // Columns are few: looking for one is quicker than hashing its name.
+      // There are few columns, so a search is quicker than hashing the name.
       guard let index = statement.columns.firstIndex(of: column) else {
         throw SQLiteError(.misuse, "there is no column \(column)", sql: statement.sql)
       }
@@ -167,8 +168,8 @@ package struct Row {
     }
   }
 
-  /// The value of the column with that number, from 0.
-  /// - Throws: as by name.
+  /// The value of the column with that index, from 0.
+  /// - Throws: as for a name.
   package subscript<Value: SQLiteValue>(_ index: Int) -> Value {
     get throws(SQLiteError) {
       guard (0..<Int(sqlite3_data_count(statement.handle))).contains(index) else {

@@ -1,7 +1,7 @@
 import ReelCore
 
 extension CatalogError {
-  /// What `error`, thrown while working with the catalog on `server`, means for people.
+  /// Translates `error`, thrown while working with the catalog on `server`, into one that people understand.
   static func from(_ error: any Error, at server: String) -> CatalogError {
     switch error {
     case let known as CatalogError: known
@@ -10,7 +10,7 @@ extension CatalogError {
     }
   }
 
-  /// What `body` throws, as ``from(_:at:)`` says it.
+  /// Runs `body`, and rethrows its errors as ``from(_:at:)`` translates them.
   static func mapping<Value>(at server: String, _ body: () throws -> Value) throws(CatalogError) -> Value {
     do { return try body() } catch { throw from(error, at: server) }
   }
@@ -65,7 +65,7 @@ extension CatalogError {
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
   }
 
-  /// Why there is no connection to a server that is there, in libpq's words; nil where they say something else.
+  /// The reason why an existing server refused a connection, from libpq's message; nil if that says something else.
   private static func refusal(_ error: PostgresError, at server: String) -> CatalogError? {
     let said = error.message
     if said.contains("does not support SSL") {

@@ -20,7 +20,7 @@ extension PostgresCatalog: PostChanging {
   }
 
   package func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool {
-    // Not as one statement: heard of late, it would be said of what has been begun again meanwhile.
+    // Not as one statement: it could reach the server late, and apply to a change that has been begun again meanwhile.
     let noted = try changing { steps in
       try steps.tx.run(
         "UPDATE reel.change SET keys = $1 WHERE number = $2 AND owner = $3",
@@ -39,7 +39,7 @@ extension PostgresCatalog: PostChanging {
   package func strikeOut(_ changes: [OpenChange]) throws(CatalogError) {
     if changes.isEmpty { return }
     let me = try writable().owner.id
-    // A number is never given twice: it does no harm if the server hears of it once more.
+    // A number is never reused, so it does no harm if the server executes this again.
     try CatalogError.mapping(at: server) {
       _ = try pool.transaction(ofOneStatement: true) { tx in
         try tx.run(
@@ -63,7 +63,7 @@ extension PostgresCatalog: PostChanging {
 
   package func release(_ changes: [OpenChange]) throws(CatalogError) {
     if changes.isEmpty { return }
-    // Not as one statement: heard of late, it would let go of what was taken again meanwhile.
+    // Not as one statement: it could reach the server late, and release what has been taken again meanwhile.
     let debt = PostgresDebt.changes(changes.map(\.number))
     try changing(owing: debt) { steps in try debt.pay(in: steps.tx, by: steps.me) }
   }
@@ -146,8 +146,9 @@ extension PostgresCatalog: PostChanging {
     }.compactMap(\.self).map { removed throws(CatalogError) in try removed.post(at: server) }
   }
 
-  /// Another may get a number of one publication at the same moment: it is there to be seen then.
-  /// - Parameter debt: what stays to be done where this throws.
+  /// Runs `body` in a transaction. If that violates a unique constraint, another process has drawn the same number for
+  /// a publication at the same moment; so `body` runs again, which then sees that number.
+  /// - Parameter debt: what is owed if this throws.
   @discardableResult
   private func changing<Value>(
     owing debt: PostgresDebt? = nil, _ body: (PostgresChanges) throws -> Value

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import ReelCore
 
-/// The checkpoints lie in the catalog, beside the intents without which they are of no use. Whoever may read the table
-/// may go on with the uploads: docs/fleet.md says who needs to.
+/// The checkpoints are in the catalog, beside the intents without which they are useless. Anyone who can read the table
+/// can resume the uploads: docs/fleet.md says who needs to.
 extension PostgresCatalog: UploadCheckpoints {
   private static let ofObject =
     "destination = (SELECT id FROM reel.destination WHERE name = $1) AND object_key = $2"
 
-  /// What was kept last.
+  /// Returns the checkpoint that was kept last.
   package func checkpoint(
     of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> UploadCheckpoint? {
@@ -19,7 +19,7 @@ extension PostgresCatalog: UploadCheckpoints {
     }
   }
 
-  /// Keeps it, committed on return.
+  /// Keeps the checkpoint, committed on return.
   package func keep(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
@@ -36,7 +36,7 @@ extension PostgresCatalog: UploadCheckpoints {
     }
   }
 
-  /// Compares and keeps in one transaction, committed on return.
+  /// Compares and replaces the checkpoint in one transaction, committed on return.
   package func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
@@ -60,7 +60,7 @@ extension PostgresCatalog: UploadCheckpoints {
             """, values)
         }
       if changed > 0 { return true }
-      // Nobody was told whether an earlier attempt at the same was committed.
+      // An earlier attempt at the same may have been committed although its answer was lost.
       guard tx.mayBeDone else { return false }
       return try tx.row(
         "SELECT digest, secret FROM reel.checkpoint WHERE \(Self.ofObject)", Array(values.prefix(2))
@@ -68,7 +68,7 @@ extension PostgresCatalog: UploadCheckpoints {
     }
   }
 
-  /// Forgets it, committed on return.
+  /// Forgets the checkpoint, committed on return.
   package func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
@@ -79,7 +79,7 @@ extension PostgresCatalog: UploadCheckpoints {
     }
   }
 
-  /// The keys that have one, by the primary key's order.
+  /// Returns the keys that have a checkpoint, in the order of the primary key.
   package func keys(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ObjectKey] {
@@ -102,7 +102,7 @@ extension PostgresCatalog: UploadCheckpoints {
     ]
   }
 
-  /// One that makes no sense is none: the upload begins anew.
+  /// Returns nil for an invalid checkpoint, so that the upload starts again.
   private static func checkpoint(_ row: PostgresRow) throws -> UploadCheckpoint? {
     let (digest, secret): ([UInt8], String) = (try row["digest"], try row["secret"])
     return ContentDigest(sha256: digest).flatMap { UploadCheckpoint(secret, of: $0) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 extension PostgresCatalog: CatalogExamination {
-  /// Of posts that are in the feed, and of those that were.
+  /// A query for the page numbers of posts that are in the feed, or were.
   private static let places =
     "SELECT page_number FROM reel.post UNION ALL SELECT page_number FROM reel.removal"
 
@@ -75,10 +75,11 @@ extension PostgresCatalog: CatalogExamination {
     ),
   ]
 
-  /// What always holds between rows, and what each post says. (The server's own pages: `pg_amcheck`, and checksums.)
+  /// Checks the rules that rows must follow, and reads each post. (The server's own
+  /// pages: `pg_amcheck`, and checksums.)
   package func damage() async throws(CatalogError) -> [String] {
     if Task.isCancelled { throw .cancelled(at: server) }
-    // Long, and in one snapshot: what is published meanwhile is no contradiction.
+    // A long check in one snapshot, so that what is published meanwhile does not look like a contradiction.
     let found = try await blocking { pool in
       try pool.withConnection { db in
         db.timeout = .seconds(3600)
@@ -94,7 +95,7 @@ extension PostgresCatalog: CatalogExamination {
     return found + (try await unreadablePosts())
   }
 
-  /// The rules that do not hold, a sentence each.
+  /// Returns one sentence for each rule that does not hold.
   static func contradictions(in db: PostgresConnection) throws -> [String] {
     try rules.compactMap { rule in
       let count: Int = try db.value("SELECT count(*) FROM \(rule.rows)") ?? 0
@@ -140,8 +141,8 @@ extension PostgresCatalog: CatalogExamination {
     }
   }
 
-  /// Of an intent `i` with its post `p`, its removal `m`, and the change `c` by which its objects come or go. A move takes
-  /// those of another store.
+  /// The state of an intent `i`, with its post `p`, its removal `m`, and the change `c` that adds or removes its
+  /// objects. (A move does so in another store.)
   private static let standing = """
     i.ordinal IS NULL AS is_given_up, p.intent IS NOT NULL OR m.intent IS NOT NULL AS is_published,
       c.intent IS NOT NULL AS is_changing, m.is_stored
@@ -152,7 +153,7 @@ extension PostgresCatalog: CatalogExamination {
       ON c.intent = i.number AND c.kind NOT IN (\(ChangeKind.edit.rawValue), \(ChangeKind.move.rawValue))
     """
 
-  /// Found by place, however many there are.
+  /// Returns a page of the objects in a store, found by index however many there are.
   package func objects(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ExaminedObject] {
@@ -207,7 +208,7 @@ extension ExaminedObject {
 }
 
 extension PostgresCatalog: CatalogRepair {
-  /// One transaction; who is alive, or may be, keeps what it has.
+  /// Releases what dead owners hold, in one transaction. An owner that is, or may be, alive keeps what it has.
   package func releaseWhatTheDeadHold() async throws(CatalogError) {
     try await change { tx, _ in
       try tx.run("DELETE FROM reel.owner WHERE lease_until <= \(PostgresSchema.now)")
@@ -221,10 +222,10 @@ extension PostgresCatalog: CatalogRepair {
     }
   }
 
-  /// The next claim for the same video draws another key.
+  /// Gives up the unfinished intent of that post. The next claim for the same video draws another key.
   package func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
     try await change { tx, me in
-      // Whoever takes it over at this moment is seen by the next statement, with the owner's row.
+      // If another process takes it over at this moment, the next statement sees that, with the owner's row.
       try tx.run(
         "SELECT FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE post_id = $1) FOR UPDATE",
         [.bytes(id.bytes)])
@@ -249,7 +250,7 @@ extension PostgresCatalog: CatalogRepair {
       == true
   }
 
-  /// Its row goes on naming the object.
+  /// Gives up a poster. Its row continues to name the object.
   package func giveUpPoster(
     _ key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 extension PostgresCatalog: PosterAdding {
-  /// Of a post `p` and its intent `i`.
+  /// A condition on a post `p` that shows no poster.
   private static let showsNone =
     "NOT EXISTS (SELECT 1 FROM reel.poster s WHERE s.intent = p.intent AND s.state = 1)"
 
@@ -34,7 +34,7 @@ extension PostgresCatalog: PosterAdding {
   ) async throws(CatalogError) -> [ObjectKey?] {
     try await change { tx, me in
       let intents = try Self.intentsWithout(requests.map(\.post), in: destination, tx)
-      // A name from before counts as free where it is ours, nobody's or a dead process's.
+      // An earlier name counts as free if its owner is this process, a dead process, or none.
       let busy = Set(
         try tx.rows(
           """
@@ -79,7 +79,8 @@ extension PostgresCatalog: PosterAdding {
     }
   }
 
-  /// Nobody was told whether an earlier attempt at the same was committed.
+  /// Sets `isShown` for posters that are shown by now: an earlier attempt at the same may have been committed although
+  /// its answer was lost.
   private static func lookForShown(
     _ posters: [(post: PostID, poster: PostPoster)], _ isShown: inout [Bool], _ tx: PostgresTransaction
   ) throws {
@@ -93,8 +94,8 @@ extension PostgresCatalog: PosterAdding {
     { isShown[place] = true }
   }
 
-  /// The intents of posts in that store that show no poster, in the order of `posts`, locked until this transaction has
-  /// ended.
+  /// Returns the intents of posts in that store that show no poster, in the order of
+  /// `posts`, locked until this transaction ends.
   private static func intentsWithout(
     _ posts: [PostID], in destination: Destination, _ tx: PostgresTransaction
   ) throws -> [Int64?] {

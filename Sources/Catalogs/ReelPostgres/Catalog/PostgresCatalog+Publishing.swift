@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 extension PostgresCatalog {
-  /// T1. Cancelled only if the task was cancelled before the call.
+  /// Claims an intent (T1). It is cancelled only if the task was cancelled before the call.
   package func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
     let writing = try writable()
     if Task.isCancelled { throw .cancelled(at: server) }
@@ -11,7 +11,7 @@ extension PostgresCatalog {
     return try claim(answer)
   }
 
-  /// T1 for all of them.
+  /// Claims an intent for each request (T1), in one transaction.
   package func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
@@ -32,7 +32,8 @@ extension PostgresCatalog {
     }
   }
 
-  /// T2 for all of them, also in a cancelled task: what has been stored is better recorded than stored again.
+  /// Publishes the posts of these intents (T2) in one transaction, also in a cancelled task: what has been stored
+  /// should be recorded rather than stored again.
   package func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {
@@ -59,19 +60,19 @@ extension PostgresCatalog {
     return (post, finishing)
   }
 
-  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is. Where this throws, it is
-  /// given up with what the catalog writes next.
+  /// Releases the intent, also in a cancelled task. An intent that is no longer held stays as it is. If this throws,
+  /// the release stays owed, and is written with what the catalog writes next.
   package func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try await writable().writer.release(intent, because: reason)
   }
 
-  /// Also in a cancelled task.
+  /// Gives the intent up for good, also in a cancelled task.
   package func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
     try await release(intent, because: .keyUnusable)
     return try await blocking { pool in try pool.read { db in try Self.isGivenUp(intent.id, db) } }
   }
 
-  /// Handed in at once, and committed soon.
+  /// Hands these in at once, to be committed soon.
   package func note(_ notes: [CatalogNote]) {
     if notes.isEmpty { return }
     writableIfAny?.writer.enqueue(notes)
@@ -91,7 +92,7 @@ extension PostgresCatalog {
 }
 
 extension Post {
-  /// As ``document()``.
+  /// Does the same as ``document()``, with an error for people.
   func document(at server: String) throws(CatalogError) -> String {
     try rethrowing(
       as: { CatalogError(.unusable, "post \(id) cannot be written into the catalog \(server): \($0)") }
@@ -107,7 +108,7 @@ extension Post {
 }
 
 extension PostgresPublishing.StoredPost {
-  /// From the columns `page_number`, `created_at` and `document`.
+  /// Reads the columns `page_number`, `created_at` and `document`.
   init(_ row: PostgresRow) throws {
     self.init(
       pageNumber: try row["page_number"], createdAt: try row["created_at"], document: try row["document"])
@@ -123,7 +124,7 @@ extension PostgresPublishing.StoredPost {
     }
   }
 
-  /// The same with another document.
+  /// Returns the same post with another document.
   func saying(_ document: String) -> Self {
     Self(pageNumber: pageNumber, createdAt: createdAt, document: document)
   }

@@ -4,7 +4,7 @@ import ReelCore
 extension PostgresCatalog {
   private typealias StoredPost = PostgresPublishing.StoredPost
 
-  /// The post with this id.
+  /// Returns the post with this id.
   package func post(_ id: PostID) async throws(CatalogError) -> Post? {
     try await look { db in
       try db.row(
@@ -16,7 +16,7 @@ extension PostgresCatalog {
     }.map { stored throws(CatalogError) in try post(stored) }
   }
 
-  /// One page, the newest posts first. Found by place, however far down the feed it is.
+  /// Returns one page, the newest posts first. It is found by index, however far down the feed it is.
   package func newestPosts(
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
@@ -40,8 +40,8 @@ extension PostgresCatalog {
       }
       if let since = filter.since {
         let since = place(.int(since.milliseconds))
-        // The second is where to stop. It reads few posts of any feed, and allows for clocks that were set back meanwhile, by
-        // no more than so many posts.
+        // The second condition tells where to stop. It reads few posts of any feed, and tolerates clocks that were set
+        // back meanwhile, by up to this number of posts.
         conditions.append(
           """
           p.created_at >= \(since) AND p.page_number >= (
@@ -66,7 +66,7 @@ extension PostgresCatalog {
       posts: try posts(Array(found.prefix(limit))), next: next.map(FeedCursor.init(pageNumber:)))
   }
 
-  /// The posts with `pageNumber` in `from ..< from + count`.
+  /// Returns the posts with `pageNumber` in `from ..< from + count`.
   package func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     guard count > 0 else { return [] }
     let end = pageNumber.addingReportingOverflow(count)
@@ -81,7 +81,7 @@ extension PostgresCatalog {
     return try posts(found)
   }
 
-  /// The posts of a video, the oldest first.
+  /// Returns the posts of a video, the oldest first.
   package func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
     let found = try await look { db in
       try db.rows(
@@ -96,12 +96,12 @@ extension PostgresCatalog {
     return try posts(found)
   }
 
-  /// Another number than before when posts have changed that were in the feed already.
+  /// Returns a number that changes whenever posts that are already in the feed change.
   package func feedRevision() async throws(CatalogError) -> Int {
     try await look { db in try db.value("SELECT revision FROM reel.feed WHERE id = 1") ?? 0 }
   }
 
-  /// What the catalog holds, after all that was handed in before.
+  /// Returns what the catalog holds, after all that was handed in before.
   package func status() async throws(CatalogError) -> CatalogStatus {
     try await writableIfAny?.writer.flush()
     return try await look { db in
@@ -134,16 +134,17 @@ extension PostgresCatalog {
   }
 }
 
-// MARK: What is known
+// MARK: Recalling
 
 extension PostgresCatalog {
-  /// The first post of a publication `r`, or of what a file with its digest was mended to, of the destination `d`.
+  /// Joins the first post of a publication `r`, or of what a file with its digest was mended to, in the destination
+  /// `d`.
   ///
-  /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
-  /// tables instead.
+  /// `OFFSET 0` and `+ 0` force an index look-up for each row. Without statistics, as in a new catalog, the planner
+  /// would read whole tables instead.
   static let firstPost = firstPost(or: "")
 
-  /// The same, or, unless `r.again`, one that has moved from there.
+  /// Joins the same post, or else, unless `r.again`, one that has moved out of that destination.
   private static let firstOrMovedPost = firstPost(
     or: """
       UNION ALL
@@ -182,11 +183,11 @@ extension PostgresCatalog {
 
   private struct Found: Sendable {
     let post: PostgresPublishing.StoredPost
-    /// Who is to tell its event; nil where that is told, or somebody alive is about to.
+    /// The dead owner that was to deliver its event; nil if that is delivered, or a living process is about to do so.
     let deadTeller: Int64?
   }
 
-  /// What columns of ``firstPost`` say; who only reads tells nothing.
+  /// Reads the columns of ``firstPost``. A catalog that only reads (`me` is nil) never has to deliver an event.
   private static func found(_ row: PostgresRow, me: Int64?) throws -> Found? {
     guard try row["page_number"] as Int? != nil else { return nil }
     let (teller, lives): (Int64?, Bool) = (try row["teller"], try row["teller_lives"])
@@ -194,7 +195,7 @@ extension PostgresCatalog {
     return Found(post: try PostgresPublishing.StoredPost(row), deadTeller: isToBeTold ? teller : nil)
   }
 
-  /// Two reads for all. An event that a dead process left untold makes it write.
+  /// Looks all of them up in two reads. It writes only to take over an event that a dead process left undelivered.
   package func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     if questions.isEmpty { return [] }
     writableIfAny?.writer.settle()
@@ -271,7 +272,7 @@ extension PostgresCatalog {
     return readings
   }
 
-  /// Whether the event is this process's to tell from now on.
+  /// Takes the event of a post over from a dead owner. Returns whether it is now this process's to deliver.
   private func hand(
     _ post: PostgresPublishing.StoredPost, from teller: Int64
   ) throws(CatalogError) -> Bool {
@@ -283,7 +284,7 @@ extension PostgresCatalog {
         try pool.transaction { tx in
           let steps = PostgresPublishing(tx: tx, me: owner, server: server)
           if try steps.hand(post, from: teller, call: &call) { return true }
-          // Nobody was told whether an earlier attempt at the same was committed.
+          // An earlier attempt at the same may have been committed although its answer was lost.
           let now = try tx.value(
             "SELECT owner FROM reel.outbox WHERE page_number = $1", [.int(Int64(post.pageNumber))],
             as: Int64.self)
@@ -296,9 +297,10 @@ extension PostgresCatalog {
     }
   }
 
-  /// What is known of each of these. A failure is told beside a post, too: it is an older one then, to be forgotten.
+  /// Returns what is known of each of these. A failure may be returned beside a post; then it is older than the post,
+  /// and to be forgotten.
   ///
-  /// A post whose event is still to be told is left to ``contents(of:)``, which sees to that.
+  /// A post whose event is undelivered is left to ``contents(of:)``, which takes the event over.
   package func recall(
     _ files: [RecalledFile], readingPosts: Bool
   ) throws(CatalogError) -> [CachedRecord?] {
@@ -349,20 +351,20 @@ extension PostgresCatalog {
     return records
   }
 
-  /// What `reader` found in each of these.
+  /// Returns what `reader` found in each of these.
   package func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
     try lookUp { db in try Self.readings(of: digests, in: db) }.map { $0[reader] }
   }
 
-  /// How much is remembered, after all that was handed in before.
+  /// Returns the size of the caches, after all that was handed in before.
   package func cacheStatus() async throws(CatalogError) -> CacheStatus {
     try await writableIfAny?.writer.flush()
     return try await look { try Self.cacheStatus(in: $0) }
   }
 
-  /// Forgets digests and readings. The server gives the space back in its own time (VACUUM).
+  /// Forgets digests and readings. The server reclaims the space later (VACUUM).
   package func clearCache() async throws(CatalogError) -> CacheStatus {
     try await writable().writer.flush()
     return try await change { tx, _ in
@@ -373,7 +375,7 @@ extension PostgresCatalog {
     }
   }
 
-  /// Bytes of a known file's row, and of a reading's without its JSON, with their index.
+  /// The bytes of a known file's row, and of a reading's without its JSON, with their index entries.
   private static let rowBytes: Int64 = 200
 
   private static func cacheStatus(in db: PostgresConnection) throws -> CacheStatus {

@@ -12,15 +12,15 @@ extension PostgresCatalog: StoreRelocating {
   }
 }
 
-/// A store's new name, in one transaction.
+/// The renaming of a store, in one transaction.
 private struct PostgresRelocation {
   let tx: PostgresTransaction
   let old: Destination
   let new: Destination
   let server: String
 
-  /// Who claims something has looked its store up in the same transaction: so nobody is between the two from here on, and
-  /// who comes later looks it up by the new name. Everything of a large store is read, which indexes alone don't help.
+  /// A claim looks up its store in its own transaction. So with this lock no claim is in between, and later claims look
+  /// the store up by its new name. All rows of a large store are read, for which index scans alone are too slow.
   private static let begin = """
     LOCK TABLE reel.destination IN ACCESS EXCLUSIVE MODE; SET LOCAL statement_timeout = '10min';
     SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on
@@ -33,7 +33,7 @@ private struct PostgresRelocation {
     try tx.connection.execute(Self.begin)
     let found = try id(of: new)
     guard let from = try id(of: old) else {
-      // Nobody heard whether an earlier attempt at the same was committed: it was.
+      // An earlier attempt at the same was committed although its answer was lost.
       if tx.mayBeDone, found != nil { return }
       throw CatalogError.neverStored(in: old, at: server)
     }
@@ -76,7 +76,8 @@ private struct PostgresRelocation {
       """, [.ints(stores)]) ?? false
   }
 
-  /// A move that was cut off would take away, in the end, what it has not copied.
+  /// Whether a post is being moved between these stores. Were they merged, an interrupted move would in the end remove
+  /// objects that it has not copied.
   private func isMoving(between stores: [Int64]) throws -> Bool {
     try tx.value(
       """
@@ -86,7 +87,8 @@ private struct PostgresRelocation {
       """, [.ints(stores)]) ?? false
   }
 
-  /// Who was cut off for longer than the lease, and comes back, has stored under the old name.
+  /// Takes everything in these stores from its owners. A process that was cut off for longer than its lease, and comes
+  /// back, has stored under the old name.
   private func fenceOff(_ stores: [Int64]) throws {
     try tx.run(
       """
@@ -103,7 +105,7 @@ private struct PostgresRelocation {
       """, [.ints(stores)])
   }
 
-  /// Videos and posters of posts.
+  /// The number of videos and posters of posts in the store.
   private func objects(in store: Int64) throws -> Int {
     try tx.value(
       """
@@ -132,7 +134,8 @@ private struct PostgresRelocation {
     }
   }
 
-  /// What is a post in both is two posts of the one store then, as `--duplicates allow` makes them.
+  /// Merges one store into the other. A publication that is a post in both then has two posts in one store, as with
+  /// `--duplicates allow`.
   private func merge(_ one: Int64, into other: Int64) throws {
     try tx.run(
       """
@@ -159,12 +162,12 @@ private struct PostgresRelocation {
       """, [.int(one), .int(other)])
   }
 
-  /// URLs of objects that are those of the old folder's own become those of the new one's. In a post's JSON a quote within
-  /// a text has a backslash before it, so no caption looks like a key with its value.
+  /// Changes the URLs of objects that begin with the old folder's address to the new one's. In a post's JSON, a
+  /// backslash precedes each quote within a text, so no caption looks like a key with its value.
   private func readdress(_ store: Int64) throws {
     guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
     func moved(_ document: String, _ key: String, _ object: String) -> String {
-      // With the space where PostgreSQL has written it, without where Reel has.
+      // PostgreSQL writes a space after the colon, Reel does not.
       [":", ": "].reduce(document) { text, colon in
         let begin = "'\"\(key)\"\(colon)\"'"
         return "replace(\(text), \(begin) || $2 || \(object) || '\"', \(begin) || $3 || \(object) || '\"')"
@@ -173,7 +176,7 @@ private struct PostgresRelocation {
     let video = moved("p.document", "videoURL", "i.object_key")
     let poster =
       "CASE WHEN s.object_key IS NULL THEN v.document ELSE \(moved("v.document", "posterURL", "s.object_key")) END"
-    // What was removed may come back.
+    // Include removed posts, which may be restored.
     for table in ["removal", "post"] {
       let changed = try tx.run(
         """
@@ -196,6 +199,6 @@ private struct PostgresRelocation {
 }
 
 extension Destination {
-  /// The prefix of the URLs of a folder's objects; nil for any other store, whose URLs are its own matter.
+  /// The prefix of the URLs of a folder's objects; nil for any other store, which forms its URLs in its own way.
   fileprivate var objectBase: String? { name.hasPrefix("file://") ? name + "/" : nil }
 }

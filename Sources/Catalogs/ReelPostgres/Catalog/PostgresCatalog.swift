@@ -3,20 +3,20 @@ import ReelCore
 
 /// The catalog of several machines, in PostgreSQL 13 or newer.
 ///
-/// Who lives is told by leases, renewed by a heartbeat and measured by the server's clock. What is written is committed
-/// when a call returns; where a connection is lost meanwhile, it is looked up over another whether it was. No call blocks
-/// a thread of Swift's cooperative pool, those aside that say so.
+/// A process is alive as long as its lease, which a heartbeat renews and the server's clock measures. Writes are
+/// committed when a call returns; if the connection is lost meanwhile, another one finds out whether they were. Calls
+/// that block say so; no other call blocks a thread of Swift's cooperative pool.
 ///
-/// Cancellation: a cancelled task reads nothing and claims nothing; ``complete(_:noting:)``,
-/// ``release(_:because:)`` and ``close()`` do their work in one, too.
+/// Cancellation: a cancelled task reads nothing and claims nothing. ``complete(_:noting:)``, ``release(_:because:)``
+/// and ``close()`` also work in a cancelled task.
 package final class PostgresCatalog: PostCatalog, Sendable {
   let pool: PostgresPool
-  /// Names this machine, for what is remembered of its files.
+  /// Names this machine, to which the remembered digests and failures of files belong.
   let host: String
   private let writing: Writing?
   private let queue = BlockingQueue(label: "reel.postgres.read", width: 4)
 
-  /// What a catalog that may write has besides connections.
+  /// What a catalog needs for writing besides connections.
   struct Writing: Sendable {
     let owner: PostgresOwner
     let writer: PostgresWriter
@@ -27,14 +27,14 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     (self.pool, self.host, self.writing) = (pool, host, writing)
   }
 
-  /// Opens the catalog of the database, makes it when there is none, and takes a place among its owners.
+  /// Opens the database's catalog, creating it if there is none, and registers an owner.
   ///
   /// - Parameters:
-  ///   - clock: this machine's, for the times of its files.
-  ///   - postClock: for the times of posts; nil for the server's. Tests set it.
-  ///   - lease: how long others leave this owner's intents alone after its last sign of life; nil for the usual time.
-  ///   - heartbeat: how often it gives one; nil for a third of the lease.
-  ///   - host: names this machine; nil for what it calls itself.
+  ///   - clock: this machine's clock, for the times of its files.
+  ///   - postClock: the clock for the times of posts; nil for the server's. Tests set it.
+  ///   - lease: how long others leave this owner's intents alone after its last heartbeat; nil for the default.
+  ///   - heartbeat: how often the lease is renewed; nil for a third of the lease.
+  ///   - host: names this machine; nil for its own name.
   /// - Throws: ``CatalogError``.
   package static func open(
     _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), postClock: (any WallClock)? = nil,
@@ -61,8 +61,8 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     return PostgresCatalog(pool, host: host, writing: writing)
   }
 
-  /// Opens the catalog for reading, or gives nil when there is none yet; makes nothing, and needs no more than the right
-  /// to read. Methods that write throw `unusable`, those that remember do nothing.
+  /// Opens the catalog for reading, or returns nil if there is none yet. It creates nothing, and needs only the right
+  /// to read. Methods that write throw `unusable`; those that remember something do nothing.
   /// - Throws: ``CatalogError``.
   package static func openReadOnly(
     _ pool: PostgresPool, host: String? = nil
@@ -87,8 +87,8 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     }
   }
 
-  /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was completed
-  /// and not announced is told by whoever meets it next.
+  /// Commits what is pending, releases what this owner holds, and closes, also in a cancelled task. The event of a post
+  /// that was completed but not announced is left to the next owner that comes across the post.
   package func close() async throws(CatalogError) {
     guard let writing else { return pool.close() }
     var failure: CatalogError?
@@ -111,30 +111,31 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     if let failure { throw failure }
   }
 
-  /// Gives up all claims and items at once, whoever works on them: for a process that is about to end. Blocks.
+  /// Releases all claims and items at once, even those that are being worked on; for a
+  /// process that is about to end. Blocks.
   package func abandonClaims() throws { try writing?.owner.retire() }
 
-  /// As ``PostgresPool/makeHaste()``.
+  /// Does the same as ``PostgresPool/makeHaste()``.
   package func makeHaste() { pool.makeHaste() }
 
-  /// The queue of the same database. Blocks.
+  /// Opens the queue in the same database. Blocks.
   package func workQueue() throws(CatalogError) -> WorkQueue { try WorkQueue(pool) }
 
-  /// Stops living without a word, as a process that was killed more than a lease ago: for tests.
+  /// Ends without a trace, as a process that was killed more than a lease ago; for tests.
   func die() async throws {
     await writing?.heartbeat.end()
     try await blocking { [writing] _ in try writing?.owner.die() }
   }
 
-  /// Renews the lease now: for tests.
+  /// Renews the lease now; for tests.
   func renew() async throws { _ = try await blocking { [writing] _ in try writing?.owner.renew() } }
 
   // MARK: For the extensions
 
-  /// Named in messages.
+  /// The server's name, for messages.
   var server: String { pool.address.name }
 
-  /// - Throws: `unusable` when this was opened for reading only.
+  /// - Throws: `unusable` if this was opened for reading only.
   func writable() throws(CatalogError) -> Writing {
     guard let writing else { throw .readOnly(at: server) }
     return writing
@@ -159,12 +160,12 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     return try await blocking { pool in try pool.read(body) }
   }
 
-  /// Looks something up on this thread, on the way of publishing.
+  /// Reads on this thread, for a step of publishing. Blocks.
   func lookUp<Value>(_ body: (PostgresConnection) throws -> Value) throws(CatalogError) -> Value {
     try CatalogError.mapping(at: server) { try pool.read(for: .steps, body) }
   }
 
-  /// Writes on a thread that may block, in a transaction of its own.
+  /// Writes on a thread that may block, in its own transaction.
   @discardableResult
   func change<Value: Sendable>(
     _ body: @escaping @Sendable (PostgresTransaction, Int64) throws -> Value
@@ -174,9 +175,10 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   }
 }
 
-/// What a machine calls itself.
+/// The name of a machine.
 package enum MachineName {
-  /// Its id, and its name: containers of one image may share the former, and machines that are copies of one another.
+  /// Returns the machine's id and its host name. Containers of one image, and machines
+  /// that were copied, may share the former.
   package static func current() -> String {
     func line(of path: String) -> String {
       (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").first.map(String.init)

@@ -1,22 +1,22 @@
 import FoundationEssentials
 import ReelCore
 
-/// The steps of changes, each inside a transaction, in the name of one owner: a handful of statements for a batch, however
-/// many posts it has.
+/// The steps of changes, in the name of one owner, each inside a transaction. A batch takes a handful of statements,
+/// however many posts it has.
 ///
-/// Whoever changes something of a post locks its intent first: those of a batch by number, so that two batches don't wait for
-/// each other. Who brings a post into a store locks its video before that, as a claim does.
+/// A transaction that changes a post first locks its intent; those of a batch by number, so that two batches can't
+/// deadlock. One that brings a post into a store locks its video before that, as a claim does.
 struct PostgresChanges {
   let tx: PostgresTransaction
-  /// The owner in whose name.
+  /// The owner that takes the steps.
   let me: Int64
-  /// Named in messages.
+  /// The server's name, for messages.
   let server: String
 
   typealias StoredPost = PostgresPublishing.StoredPost
 
-  /// Drawn for a call, before the first of its transactions: who was not told whether that one was committed finds by these
-  /// what it has begun, and what it has taken from the dead.
+  /// Tokens that are drawn for a call before its first transaction. If the answer to a COMMIT is lost, the call finds
+  /// by them what it has begun, and what it has taken over from dead processes.
   struct Call: Sendable {
     let begun = Int64.random(in: .min ... .max)
     let adopted = Int64.random(in: .min ... .max)
@@ -26,7 +26,7 @@ struct PostgresChanges {
     let number: Int64
     let kind: ChangeKind
     let isDone: Bool
-    /// Of a move: where to, or where from when it is done.
+    /// Of a move: its target, or its origin once it is done.
     let other: Int64?
     let otherName: String?
     let keys: String?
@@ -35,7 +35,7 @@ struct PostgresChanges {
     let isOwnerAlive: Bool
   }
 
-  /// A post where it is, and its publication.
+  /// Where a post is, and its publication.
   struct Placed: Sendable {
     let intent: Int64
     let store: Int64
@@ -44,14 +44,14 @@ struct PostgresChanges {
     let author: [UInt8]
     let size: Int64
     let showsPoster: Bool
-    /// Nil when it is not in the feed.
+    /// Nil if it is not in the feed.
     var post: StoredPost?
-    /// Nil when it was not removed.
+    /// Nil if it was not removed.
     var removed: PostgresRemovals.Stored?
     var open: Open?
   }
 
-  /// An answer, its post not yet read.
+  /// An answer whose post has not been decoded yet.
   enum Answer: Sendable {
     case begun(Begun)
     case unfinished(Begun)
@@ -70,9 +70,9 @@ struct PostgresChanges {
     let objects: [ExaminedObject]
   }
 
-  // MARK: 1
+  // MARK: Step 1: begin
 
-  /// What is to be written for a change that begins.
+  /// A change that begins, and what is to be written for it.
   private struct Beginning {
     let index: Int
     let kind: PostChange.Kind
@@ -83,7 +83,7 @@ struct PostgresChanges {
     var edit: (document: String, words: String?, keys: [String])?
   }
 
-  /// Answers all of `changes`, in their order, each as if it came alone behind those before it.
+  /// Answers all of `changes`, in their order, each as if it came alone after those before it.
   func begin(_ changes: [PostChange], of call: Call) throws -> [Answer] {
     if changes.isEmpty { return [] }
     try lockVideos(of: changes.filter { [.restoration, .move].contains($0.kind.sort) }.map(\.post))
@@ -98,7 +98,7 @@ struct PostgresChanges {
     var beginnings: [Beginning] = []
     var adopted: [(index: Int, placed: Placed, open: Open, isSame: Bool)] = []
     var mine: [(index: Int, placed: Placed, open: Open)] = []
-    // Posts of which this batch holds a change, and what it brings into which stores.
+    // The posts of which this batch holds a change, and what it brings into which stores.
     var held: Set<PostID> = []
     var brought: Set<Publication> = []
     for (index, change) in changes.enumerated() {
@@ -111,7 +111,7 @@ struct PostgresChanges {
         continue
       }
       if let open = placed.open, open.owner == me, open.claim == call.begun {
-        // What an earlier transaction of this very call has begun, and never heard of.
+        // An earlier transaction of this very call has begun it, but its answer was lost.
         mine.append((index, placed, open))
         held.insert(change.post)
         continue
@@ -173,7 +173,7 @@ struct PostgresChanges {
       let begun = try begun(placed, open, removal, objects)
       answers[index] = isBegun ? .begun(begun) : .unfinished(begun)
     }
-    // Whoever let go of a change at this moment has another turn, and so has who asks for it.
+    // Another process has released or taken a change at this moment. The caller may ask again.
     return answers.map { $0 ?? .busy }
   }
 
@@ -181,7 +181,7 @@ struct PostgresChanges {
     if case .move(let other) = change.kind { other.name } else { nil }
   }
 
-  /// The ids of stores that posts are to move to, given now to those that have none.
+  /// Returns the ids of the stores that posts are to move to, adding rows for stores that have none.
   private func targets(of changes: [PostChange]) throws -> [String: Int64] {
     let names = Set(changes.compactMap(target)).sorted()
     if names.isEmpty { return [:] }
@@ -197,10 +197,10 @@ struct PostgresChanges {
   private struct Coming {
     let placed: Placed
     let target: Int64
-    /// Of a restoration: when its post was removed. Others that were published before may stand beside it.
+    /// Of a restoration: when its post was removed. Posts that were published before that may stand beside it.
     let since: Int64?
 
-    /// Nil for a change that brings nothing.
+    /// Nil for a change that brings no post.
     init?(_ kind: PostChange.Kind, _ placed: Placed, to target: Int64?) {
       switch (kind, target, placed.removed) {
       case (.move, let target?, _): (self.placed, self.target, since) = (placed, target, nil)
@@ -213,7 +213,7 @@ struct PostgresChanges {
     var publication: Publication { Publication(placed, in: target) }
   }
 
-  /// What can be one post of a store.
+  /// A publication, which can be a post of a store.
   private struct Publication: Hashable {
     let (digest, author): ([UInt8], [UInt8])
     let store: Int64
@@ -223,15 +223,17 @@ struct PostgresChanges {
     }
   }
 
-  /// What keeps a video from coming.
+  /// A reason why a video can't come.
   private enum Obstacle {
-    /// It has become that post there.
+    /// It has already become that post there.
     case taken(StoredPost)
-    /// It is about to.
+    /// A process is about to bring it there.
     case held
   }
 
-  /// - Parameter othersMayCome: whether nobody is in the way who is about to bring another post of the publication there.
+  /// Finds what prevents each video from coming.
+  /// - Parameter othersMayCome: whether to ignore changes that are about to bring
+  ///   another post of the publication there.
   private func obstacles(_ coming: [Coming?], othersMayCome: Bool) throws -> [Int: Obstacle] {
     let asked = coming.enumerated().compactMap { index, one in one.map { (index: index, coming: $0) } }
     if asked.isEmpty { return [:] }
@@ -281,9 +283,9 @@ struct PostgresChanges {
     return obstacles
   }
 
-  /// What the change makes of the post; its answer where there is nothing to be done.
+  /// Prepares what the change makes of the post. Returns the answer if there is nothing to do.
   private func prepare(_ one: inout Beginning) throws -> Answer? {
-    // What can't be read could not be carried out, and nothing behind it.
+    // A post that can't be read could not be changed, and would block the changes behind it.
     let found = try (one.placed.post ?? one.placed.removed?.post)?.post(at: server)
     switch one.kind {
     case .removal(let removal): one.removal = removal
@@ -300,7 +302,7 @@ struct PostgresChanges {
     return nil
   }
 
-  /// The changes that are written down, in the order of `beginnings`.
+  /// Writes the changes, and returns them in the order of `beginnings`.
   private func write(_ beginnings: [Beginning], of call: Call) throws -> [Open] {
     if beginnings.isEmpty { return [] }
     var removals: [(placed: Placed, removal: Removal)] = []
@@ -341,7 +343,7 @@ struct PostgresChanges {
     }
   }
 
-  /// The numbers of the changes, by intent.
+  /// Inserts the changes, and returns their numbers by intent.
   private func writeDown(_ beginnings: [Beginning], of call: Call) throws -> [Int64: Int64] {
     let rows = try tx.rows(
       """
@@ -361,8 +363,8 @@ struct PostgresChanges {
     return Dictionary(rows) { first, _ in first }
   }
 
-  /// Takes posts out of the feed, with what is searched of them. Whether it was told that they were published is nobody's
-  /// business any more.
+  /// Takes posts out of the feed, with their searched words. The events of their
+  /// publication need not be delivered any more.
   private func remove(_ removals: [(placed: Placed, removal: Removal)]) throws {
     if removals.isEmpty { return }
     try tx.run(
@@ -390,9 +392,10 @@ struct PostgresChanges {
       ])
   }
 
-  // MARK: 2
+  // MARK: Step 2: finish
 
-  /// Nil for those that are not ours any more. What an earlier transaction has finished, and nobody heard of, stays as it is.
+  /// Completes changes, and returns their posts; nil for changes that are no longer this owner's. A change that an
+  /// earlier transaction has finished, with its answer lost, stays as it is.
   func finish(_ changes: [OpenChange]) throws -> [StoredPost?] {
     if changes.isEmpty { return [] }
     try lockVideos(of: changes.filter(\.bringsPost).map(\.post.id))
@@ -415,7 +418,7 @@ struct PostgresChanges {
       }
     }
     let obstacles = try self.obstacles(coming, othersMayCome: true)
-    // When the posts were published that come with this batch.
+    // When the posts that come with this batch were published.
     var arrived: [Publication: [Int64]] = [:]
     var batch = Finishing()
     for (index, change) in changes.enumerated() {
@@ -423,7 +426,8 @@ struct PostgresChanges {
       let publication = coming[index]?.publication
       let others = publication.flatMap { arrived[$0] } ?? []
       if obstacles[index] != nil || others.contains(where: { $0 >= coming[index]?.since ?? .min }) {
-        // What a restoration has stored goes when nobody keeps it; a move is anybody's to undo.
+        // The objects that a restoration has stored are removed once the removal no longer keeps them. A move can be
+        // undone by any process.
         if one.open.kind == .restoration {
           batch.struckOut.append(one.open.number)
         } else {
@@ -462,19 +466,19 @@ struct PostgresChanges {
     return finished
   }
 
-  /// What is to be written for changes that become true.
+  /// What is to be written for changes that are completed.
   private struct Finishing {
     /// Intents whose objects are gone.
     var unstored: [Int64] = []
     var restored: [(placed: Placed, document: String, words: String?)] = []
     var moved: [(placed: Placed, target: Int64, document: String)] = []
     var done: [(number: Int64, other: Int64?)] = []
-    /// Changes that are not to become true.
+    /// Changes that are not completed.
     var struckOut: [Int64] = []
     var released: [Int64] = []
   }
 
-  /// The post as it is then.
+  /// Adds a change to the batch, and returns its post as it will be.
   private func add(
     _ change: OpenChange, _ placed: Placed, _ open: Open, to batch: inout Finishing
   ) throws -> StoredPost? {
@@ -501,7 +505,7 @@ struct PostgresChanges {
     return changed
   }
 
-  /// The post shows a poster only if that is stored.
+  /// Returns the post, which names a poster only if that is stored.
   private func shown(_ post: Post, _ placed: Placed) -> Post {
     var post = post
     if !placed.showsPoster { post.show(nil) }
@@ -518,7 +522,7 @@ struct PostgresChanges {
       """, [.ints(intents)])
   }
 
-  /// These have their old places in the feed again.
+  /// Puts these posts back in their old places in the feed.
   private func takeBack(_ restored: [(placed: Placed, document: String, words: String?)]) throws {
     if restored.isEmpty { return }
     try tx.run(
@@ -531,7 +535,7 @@ struct PostgresChanges {
       """, [.ints(restored.map(\.placed.intent)), .texts(restored.map(\.document))])
   }
 
-  /// The intents and their posters are the targets' from now on.
+  /// Moves the intents and their posters to the target stores.
   private func transfer(_ moved: [(placed: Placed, target: Int64, document: String)]) throws {
     if moved.isEmpty { return }
     let (intents, targets) = (moved.map(\.placed.intent), moved.map(\.target))
@@ -552,7 +556,7 @@ struct PostgresChanges {
         WHERE there.digest = i.digest AND there.destination + 0 = r.target AND there.author = i.author), 0)
       FROM unnest($1::bigint[], $2::bigint[]) AS r(intent, target) WHERE i.number = r.intent
       """, [.ints(intents), .ints(targets)])
-    // One that no post shows yet stays where it was, for the doctor to remove.
+    // A poster that no post shows yet stays where it was, and `reel doctor` removes it.
     try tx.run(
       "UPDATE reel.poster SET state = 2, owner = NULL WHERE intent = ANY($1) AND state = 0", [.ints(intents)])
     try tx.run(
@@ -562,7 +566,7 @@ struct PostgresChanges {
       """, [.ints(intents), .ints(targets)])
   }
 
-  // MARK: What the dead leave
+  // MARK: Changes that dead processes left
 
   func adopt(after number: Int64, limit: Int, of call: Call) throws -> [Begun] {
     let posts = try tx.rows(
@@ -585,11 +589,11 @@ struct PostgresChanges {
     }
   }
 
-  /// Of a change `c`: nobody alive has it.
+  /// A condition on a change `c` that no living process holds.
   static let isAbandoned =
     "NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = c.owner AND o.lease_until > \(PostgresSchema.now))"
 
-  /// The numbers of those that are ours from now on.
+  /// Takes changes over, and returns the numbers of those for which that succeeded.
   private func adopt(_ changes: [Open], of call: Call) throws -> Set<Int64> {
     if changes.isEmpty { return [] }
     return Set(
@@ -607,23 +611,23 @@ struct PostgresChanges {
       ) { try $0[0] as Int64 })
   }
 
-  // MARK: Looking
+  // MARK: Queries
 
   private func isHeld(_ open: Open?, in call: Call) -> Bool {
     guard let open else { return false }
-    // What an earlier transaction of this very call has taken, and never heard of.
+    // An earlier transaction of this very call has taken it over, but its answer was lost.
     if open.owner == me, open.claim == call.adopted { return false }
     return IntentHolding(owner: open.owner, claimant: me) { _ in open.isOwnerAlive } == .held
   }
 
-  /// Until this transaction has ended, nobody else changes these posts, or shows posters of them.
+  /// Locks these posts. Until this transaction ends, no other can change them, or show posters of them.
   private func lock(_ posts: [PostID]) throws {
     try tx.run(
       "SELECT FROM reel.intent WHERE post_id = ANY($1) ORDER BY number FOR NO KEY UPDATE",
       [.byteStrings(posts.map(\.bytes))])
   }
 
-  /// As ``PostgresPublishing/lock(_:)``.
+  /// Locks the posts' videos, as ``PostgresPublishing/lock(_:)`` does.
   private func lockVideos(of posts: [PostID]) throws {
     if posts.isEmpty { return }
     try tx.run(
@@ -652,7 +656,7 @@ struct PostgresChanges {
     return found
   }
 
-  /// The video of each intent, and every poster that was named for it.
+  /// Returns the video of each intent, and every poster that was named for it and not given up.
   private func objects(of intents: [Int64]) throws -> [[ExaminedObject]] {
     var objects = [[ExaminedObject]](repeating: [], count: intents.count)
     if intents.isEmpty { return objects }
@@ -692,7 +696,7 @@ struct PostgresChanges {
       """, [.ints(documents.map(\.intent)), .texts(documents.map(\.document))])
   }
 
-  /// What is searched of posts from now on; nil for nothing.
+  /// Replaces the searched words of posts; nil for none.
   private func replaceWords(_ words: [(intent: Int64, words: String?)]) throws {
     if words.isEmpty { return }
     try tx.run(
@@ -705,7 +709,8 @@ struct PostgresChanges {
       """, [.ints(words.map(\.intent)), .texts(words.map(\.words))])
   }
 
-  /// Last of all, and the feed before the stores, as to publish does: whoever publishes waits for these.
+  /// Updates the counters: last of all, and the feed before the stores, as publishing does, because all who publish
+  /// wait for these rows.
   /// - Parameter revising: whether posts changed that were in the feed, or are.
   private func count(_ counted: [Counted], revising: Bool) throws {
     if revising { try tx.run("UPDATE reel.feed SET revision = revision + 1 WHERE id = 1") }
@@ -721,7 +726,7 @@ struct PostgresChanges {
       [.ints(counted.map(\.store)), .ints(counted.map(\.posts)), .ints(counted.map(\.bytes))])
   }
 
-  /// What comes to a store, or leaves it.
+  /// The posts and bytes that a store gains or loses.
   private struct Counted {
     let (store, posts, bytes): (Int64, Int64, Int64)
 
@@ -750,7 +755,7 @@ extension PostgresChanges.Placed {
 }
 
 extension OpenChange {
-  /// Whether the post comes into a store, or back into the feed of one, when it is finished.
+  /// Whether finishing it brings the post into a store, or back into the feed of one.
   fileprivate var bringsPost: Bool {
     switch kind {
     case .restoration, .move(_, moved: false): true

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCatalogCopy
 import ReelCore
 
-/// A catalog on a server, to be copied: read in one snapshot, with no more than the right to read.
+/// A catalog on a server, to copy from. It is read in one snapshot, and needs only the right to read.
 package struct PostgresCopySource: CatalogCopySource {
   package var name: String { pool.address.name }
   private let pool: PostgresPool
@@ -26,7 +26,7 @@ package struct PostgresCopySource: CatalogCopySource {
           "the catalog \(name) contradicts itself (\(first)), so it was not copied: see to that first")
       }
       let value = try body(PostgresRows(db: db, server: name))
-      // What was published meanwhile is not in the copy.
+      // What was published meanwhile would be missing from the copy.
       if try pool.read({ db in try State(db) }) != state { throw Self.isInUse(name) }
       return value
     }
@@ -49,7 +49,7 @@ package struct PostgresCopySource: CatalogCopySource {
         + "try again")
   }
 
-  /// What changes when somebody publishes.
+  /// What changes when a process publishes.
   private struct State: Equatable {
     let feed: [Int64]
     let owners: Int
@@ -72,14 +72,14 @@ package struct PostgresCopySource: CatalogCopySource {
   }
 }
 
-/// A database in which a copy is made, in one transaction.
+/// A database in which a copy is created, in one transaction.
 package struct PostgresCopyTarget: CatalogCopyTarget {
   package var name: String { pool.address.name }
   private let pool: PostgresPool
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Keeps out whoever would publish, until the transaction has ended.
+  /// Begins a transaction that keeps out all who would publish, until it ends.
   private static let begin = """
     BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(ConnectionSettings.pinned); SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '30s';
     SET LOCAL idle_in_transaction_session_timeout = '10min'; SET LOCAL synchronous_commit = on; SET LOCAL jit = off;
@@ -116,7 +116,7 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
     }
   }
 
-  /// The connection was lost while the server was asked to commit, and nobody heard whether it has.
+  /// Finds out whether the copy is there, after the connection was lost during COMMIT; throws `error` if it is not.
   private func lookForCopy(_ error: any Error) throws {
     let isThere = try pool.transaction { tx in
       // Waits until the lost transaction has ended.
@@ -129,12 +129,12 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
 
 /// The rows of a catalog on a server, in a transaction.
 struct PostgresRows: CatalogFilling {
-  /// How long one statement may take: some of them look at every row.
+  /// How long one statement may take; some of them read every row.
   static let longest = Duration.seconds(600)
   private static let batch = 500
 
   let db: PostgresConnection
-  /// Named in messages.
+  /// The server's name, for messages.
   let server: String
 
   let sections = CatalogSection.allCases
@@ -229,7 +229,7 @@ struct PostgresRows: CatalogFilling {
 
   // MARK: Filling
 
-  /// All that rows are copied into, the feed's counter aside.
+  /// All tables that rows are copied into, except for the feed's counter.
   private static let filledTables = [
     "destination", "intent", "attempt", "arrival", "poster", "post", "removal", "departure", "change",
     "outbox", "said",
@@ -241,10 +241,10 @@ struct PostgresRows: CatalogFilling {
 
   static let tables = (filledTables + ["feed"]).map { "reel.\($0)" }.joined(separator: ", ")
 
-  /// The tables that hold something.
+  /// Returns the tables that are not empty.
   static func filled(_ db: PostgresConnection) throws -> [String] {
     try filledTables.filter { table in
-      // One lane is there from the beginning.
+      // One lane, 0, exists from the beginning.
       let rows = table == "lane" ? "lane WHERE id <> 0" : table
       return try db.value("SELECT EXISTS (SELECT 1 FROM reel.\(rows))", as: Bool.self) == true
     }
@@ -376,7 +376,7 @@ struct PostgresRows: CatalogFilling {
         OVERRIDING SYSTEM VALUE SELECT * FROM r
       """
     case .workers:
-      // Nobody lives in a copy: what a worker had is free.
+      // No process is alive in a copy: what a worker held is free.
       """
       INSERT INTO reel.worker (id, host, pid, destination, started_at, finished, failed, lease_until, knows)
         OVERRIDING SYSTEM VALUE SELECT r.*, 0, \(PostgresSchema.version) FROM r
@@ -385,7 +385,7 @@ struct PostgresRows: CatalogFilling {
     }
   }
 
-  /// What is searched of each post.
+  /// Adds the searched words of each post.
   private func insertWords(of posts: [CatalogRow]) throws {
     let (place, document) = (0, CatalogSection.posts.place(of: "document"))
     var said: [(number: Int64, words: String)] = []
@@ -405,7 +405,7 @@ struct PostgresRows: CatalogFilling {
       """, [.ints(said.map(\.number)), .texts(said.map(\.words))])
   }
 
-  /// Numbers that are given from now on come behind those that were copied.
+  /// The columns whose counters must continue after the numbers that were copied.
   private static let counters = [
     ("destination", "id"), ("intent", "number"), ("poster", "number"), ("change", "number"), ("item", "id"),
     ("worker", "id"), ("lane", "id"), ("item_history", "number"),
@@ -421,7 +421,7 @@ struct PostgresRows: CatalogFilling {
           """
         ) { _ in true }
       }
-      // Without statistics the next minutes would go by guesses.
+      // Without statistics, the planner would guess for the next minutes.
       try db.execute("ANALYZE \(Self.tables)")
       if let first = try PostgresCatalog.contradictions(in: db).first {
         throw CatalogError(

@@ -1,23 +1,25 @@
 import ReelCore
 import Synchronization
 
-/// What this process has in the catalog and nobody in it works on any more, because the server could not be told so, or was
-/// not heard: left alone, it would be held for as long as the process lives. To pay twice does no harm.
+/// What this process holds in the catalog although nothing in it works on that any more, because the
+/// server could not be told, or its answer was lost. Left alone, it would be held as long as the
+/// process lives. Paying twice does no harm.
 enum PostgresDebt: Sendable {
   case release(Intent, ReleaseReason)
-  /// The event of a post that its attempt may have made unheard.
+  /// The event of a post that the attempt may have published although the answer was lost.
   case event(Intent)
-  /// All that was granted, and all events that were handed over, aside from what somebody has been told of.
+  /// All intents that a call was granted, and all events that it took over, except for those that a caller was told of.
   case claims(PostgresPublishing.ClaimCall)
   case changes([Int64])
-  /// All that was begun, and taken from the dead.
+  /// All changes that a call has begun, or taken over from dead processes.
   case begun(PostgresChanges.Call)
 
+  /// Writes what is owed.
   /// - Parameter me: the owner who owes it.
   func pay(in tx: PostgresTransaction, by me: Int64) throws {
     switch self {
     case .release(let intent, let reason):
-      // The fence: what has been claimed again meanwhile stays as it is.
+      // The attempt's number is compared, so what has been claimed again meanwhile stays as it is.
       try PostgresPublishing(tx: tx, me: me, server: "").release([(intent, reason)])
     case .event(let intent): try PostgresPublishing(tx: tx, me: me, server: "").leaveUntold(intent)
     case .claims(let call):
@@ -45,12 +47,12 @@ enum PostgresDebt: Sendable {
 final class PostgresDebts: Sendable {
   private let state = Mutex<(debts: [PostgresDebt], isAtIt: Bool)>(([], false))
 
-  /// Whether all has been paid, and nobody is about to add any.
+  /// Whether everything is paid, and no debt is about to be added.
   var isEmpty: Bool { state.withLock { $0.debts.isEmpty && !$0.isAtIt } }
 
   func add(_ debt: PostgresDebt) { state.withLock { $0.debts.append(debt) } }
 
-  /// To pay them, until ``endPaying()``.
+  /// Takes all debts to pay them. Until ``endPaying()``, ``isEmpty`` is false if there were any.
   func takeAll() -> [PostgresDebt] {
     state.withLock { state in
       defer { state = ([], !state.debts.isEmpty) }
@@ -58,7 +60,7 @@ final class PostgresDebts: Sendable {
     }
   }
 
-  /// Somebody is told of an error before what is owed because of it is here, until ``endPaying()``.
+  /// Makes ``isEmpty`` false until ``endPaying()``: a caller is told of an error before the debt for it is added.
   func expectOne() { state.withLock { $0.isAtIt = true } }
 
   func endPaying() { state.withLock { $0.isAtIt = false } }

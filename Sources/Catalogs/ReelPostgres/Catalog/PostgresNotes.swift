@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// What is worth remembering and nobody waits for, as rows; the last of several that are about the same.
+/// Notes whose writing no caller waits for, as rows. Of several about the same thing, it keeps the last.
 struct PostgresNotes: Sendable {
   private struct Inode: Hashable {
     let device: UInt64
@@ -16,7 +16,7 @@ struct PostgresNotes: Sendable {
   private var failures: [SourcePath: FailureRecord?] = [:]
   private var told: [PostID] = []
 
-  /// - Parameter now: by this machine's clock, as the times of its files are.
+  /// - Parameter now: by this machine's clock, like the times of its files.
   init(_ notes: [CatalogNote], now: Date) {
     for note in notes where note.isKept(at: now) {
       switch note {
@@ -33,8 +33,8 @@ struct PostgresNotes: Sendable {
 
   var isEmpty: Bool { files.isEmpty && readings.isEmpty && failures.isEmpty && told.isEmpty }
 
-  /// Writes them; each kind in an order that is the same for all, so that two who write the same don't wait for each
-  /// other.
+  /// Writes them; each kind in the same order everywhere, so that two transactions
+  /// that write the same rows can't deadlock.
   func write(in tx: PostgresTransaction, host: String, me: Int64) throws {
     try writeFiles(in: tx, host: host)
     try writeReadings(in: tx)
@@ -67,7 +67,7 @@ struct PostgresNotes: Sendable {
       """, [.text(host)] + Self.columns(identities) + [.byteStrings(rows.map(\.digest.bytes))])
   }
 
-  /// Device, inode, size, and the times of modification and change.
+  /// Returns the devices, inodes, sizes, and times of modification and change.
   static func columns(_ identities: [FileIdentity]) -> [PostgresValue] {
     [
       .ints(identities.map { Int64(bitPattern: $0.device) }),
@@ -123,7 +123,7 @@ struct PostgresNotes: Sendable {
       ])
   }
 
-  /// Where a path means something: on one machine, or, if it is an address, everywhere.
+  /// The host under which a path is remembered: this machine, or none for an address, which is the same everywhere.
   static func host(_ path: SourcePath, here: String) -> String {
     path.isAddress ? "" : here
   }

@@ -2,33 +2,34 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// This process as others see it: a row whose lease is renewed, by the server's clock, as long as the process lives. All
-/// that it holds hangs on that row: its intents and posters, and the items of the queue. Every call blocks.
+/// This process as others see it: a row whose lease is renewed, by the server's clock, as long as the
+/// process lives. All that it holds refers to that row: its intents, posters and changes, and the
+/// items of the queue. Every call blocks.
 final class PostgresOwner: Sendable {
   let id: Int64
   let lease: Duration
-  /// Beside those that publish, which a sign of life must not wait for.
+  /// A pool beside those that publish, so that a heartbeat does not wait for their connections.
   let heart: PostgresPool
-  /// The machine that the paths of its files are of.
+  /// The machine to which the paths of its files belong.
   let host: String
   private let name: String
   private let state = Mutex(State())
 
   private struct State {
-    /// What a beat is, where there is more to it than ``renew(_:)``; gives false when there isn't any more.
+    /// What a heartbeat does, if that is more than ``renew(_:)``; returns false when that is no longer so.
     var beat: (@Sendable () throws -> Bool)?
     var isRetired = false
-    /// Whether it has given up what it held.
+    /// Whether it has released what it held.
     var isOver = false
   }
 
-  /// Writes the owner down.
-  /// - Parameter lease: how long others leave alone what it holds, after its last sign of life.
+  /// Adds the owner's row.
+  /// - Parameter lease: how long others leave alone what it holds, after its last heartbeat.
   init(_ pool: PostgresPool, name: String, host: String, lease: Duration) throws {
     (self.name, self.host, self.lease) = (name, host, lease)
     heart = pool.beside(connections: 1)
     let id: Int64? = try pool.transaction(ofOneStatement: true) { tx in
-      // A day after the last sign of life nobody waits for it.
+      // A day after a lease has ended, its row is no longer needed.
       try tx.value(
         """
         WITH gone AS (DELETE FROM reel.owner WHERE lease_until < \(PostgresSchema.now) - \(LeaseTerms.untilRowGoes))
@@ -40,13 +41,13 @@ final class PostgresOwner: Sendable {
     self.id = id
   }
 
-  // MARK: Living
+  // MARK: Heartbeat
 
-  /// From now on the process takes items, too.
-  /// - Parameter beat: what is done for each sign of life: it calls ``renew(_:)``, or gives false.
+  /// Makes this process one that takes items, too.
+  /// - Parameter beat: what each heartbeat does: it calls ``renew(_:)``, or returns false.
   func takesItems(beat: @escaping @Sendable () throws -> Bool) { state.withLock { $0.beat = beat } }
 
-  /// Gives a sign of life as often as `interval`, and does `more` each time.
+  /// Renews the lease at this interval, and calls `more` each time.
   func heartbeat(every interval: Duration, and more: @escaping @Sendable () -> Void) -> Heartbeat {
     let queue = BlockingQueue(label: "reel.postgres.heartbeat", width: 1)
     return Heartbeat(every: interval) { [weak self] in
@@ -63,19 +64,19 @@ final class PostgresOwner: Sendable {
     }
   }
 
-  /// What the queue wants to know of a sign of life.
+  /// What a heartbeat finds out for the queue.
   struct Life {
-    /// False when others have found the lease over, and taken what the worker held.
+    /// False if others have found the lease over, and taken what the worker held.
     var isWorkerThere = true
-    /// Whether something waits to be freed.
+    /// Whether anything waits to be freed.
     var isAnythingDue = false
   }
 
-  /// Moves the end of the lease. Somebody may have struck the row out: then it is written down anew, and holds nothing.
-  /// - Parameter worker: its row among the workers, if it takes items.
+  /// Extends the lease. If another process has deleted the row, it is inserted again, and holds nothing.
+  /// - Parameter worker: the number of its row among the workers, if it takes items.
   @discardableResult
   func renew(_ worker: Int64? = nil) throws -> Life {
-    // A beat after the last word would write the row down again.
+    // A heartbeat after the row is deleted would insert it again.
     if state.withLock({ $0.isRetired }) { return Life() }
     let until = "\(PostgresSchema.now) + $5"
     let renewal = """
@@ -104,9 +105,10 @@ final class PostgresOwner: Sendable {
     }
   }
 
-  // MARK: The end
+  // MARK: Ending
 
-  /// Gives up all that this owner holds. What it has not told stays in the outbox, for whoever meets it.
+  /// Releases all that this owner holds, and deletes its row. Undelivered events stay in the outbox for whichever owner
+  /// comes across their posts.
   func retire() throws {
     let (isWorker, isOver) = state.withLock { state in
       state.isRetired = true
@@ -121,16 +123,16 @@ final class PostgresOwner: Sendable {
     heart.close()
   }
 
-  /// The tables of what an owner is at.
+  /// The tables of what an owner can hold.
   static let held = ["attempt", "poster", "change"]
 
-  /// Frees what an owner holds in the catalog, and strikes it out.
+  /// Releases what an owner holds in the catalog, and deletes its row.
   static func strike(_ id: Int64, in tx: PostgresTransaction) throws {
     for table in held { try tx.run("UPDATE reel.\(table) SET owner = NULL WHERE owner = $1", [.int(id)]) }
     try tx.run("DELETE FROM reel.owner WHERE id = $1", [.int(id)])
   }
 
-  /// The lease is over from now on, as that of a process that was killed a while ago: for tests.
+  /// Ends the lease, as if the process had been killed a while ago; for tests.
   func die() throws {
     try heart.transaction(ofOneStatement: true) { tx in
       try tx.run("UPDATE reel.owner SET lease_until = 0 WHERE id = $1", [.int(id)])

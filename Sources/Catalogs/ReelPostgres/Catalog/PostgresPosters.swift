@@ -4,9 +4,10 @@ import ReelCore
 struct PostgresPosters {
   let tx: PostgresTransaction
 
-  /// The names of posters for these intents: each that of an earlier attempt with the same bytes, else the new one.
-  /// - Parameter owner: who works on them, where the posts are published.
-  /// - Throws: a violation of uniqueness when another poster got a name at the same moment.
+  /// Returns object keys of posters for these intents: that of an earlier attempt
+  /// with the same bytes, else the new one.
+  /// - Parameter owner: the owner that works on them, if the posts are already published.
+  /// - Throws: a violation of uniqueness if another poster got a name at the same moment.
   func name(_ asked: [(intent: Int64, poster: PosterRequest)], owner: Int64?) throws -> [ObjectKey] {
     if asked.isEmpty { return [] }
     let earlier = try tx.rows(
@@ -43,8 +44,8 @@ struct PostgresPosters {
     return keys
   }
 
-  /// The intents among these whose posts show their posters from now on: a poster that is not `owner`'s any more is not
-  /// shown.
+  /// Makes the posts of these intents show their posters, and returns the intents of those that do now. A poster that
+  /// is no longer `owner`'s is not shown.
   @discardableResult
   func show(_ posters: [(intent: Int64, key: ObjectKey)], owner: Int64?) throws -> Set<Int64> {
     if posters.isEmpty { return [] }

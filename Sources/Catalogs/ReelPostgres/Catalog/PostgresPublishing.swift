@@ -1,23 +1,23 @@
 import FoundationEssentials
 import ReelCore
 
-/// The steps of publishing, each inside a transaction, in the name of one owner: a handful of statements for a batch,
+/// The steps of publishing, in the name of one owner, each inside a transaction. A batch takes a handful of statements,
 /// however many files it has.
 struct PostgresPublishing {
   let tx: PostgresTransaction
-  /// The owner in whose name.
+  /// The owner that takes the steps.
   let me: Int64
-  /// Named in messages.
+  /// The server's name, for messages.
   let server: String
 
-  /// A post as its row has it, not yet read.
+  /// A post's row, not decoded yet.
   struct StoredPost: Sendable {
     let pageNumber: Int
     let createdAt: Int64
     let document: String
   }
 
-  /// The answer to a claim, its post not yet read.
+  /// The answer to a claim, whose post has not been decoded yet.
   enum Answer: Sendable {
     case granted(Intent)
     case published(StoredPost, announced: Bool)
@@ -25,31 +25,32 @@ struct PostgresPublishing {
     case held
   }
 
-  /// What a call of ``claim(_:of:)`` has to remember in case that nobody hears whether it was committed.
+  /// What a call of ``claim(_:of:)`` must remember in case the answer to its COMMIT is lost.
   struct ClaimCall: Sendable {
-    /// Drawn for the call: what it was granted is found by it.
+    /// Drawn for the call; what it was granted is found by it.
     let token = Int64.random(in: .min ... .max)
-    /// Posts whose event became ours to tell.
+    /// The page numbers of posts whose event this owner took over.
     var handed: Set<Int> = []
     /// Whether an earlier transaction of the call may have been committed.
     var mayBeDone = false
-    /// Intents that somebody has been told of already.
+    /// The posts of intents that a caller has been told of already.
     var told: Set<PostID> = []
-    /// Whether somebody who claimed was told of an error instead.
+    /// Whether a caller who claimed was told of an error instead.
     var isUnheard = false
   }
 
-  /// Empty for nobody, else "=" and the author's id.
+  /// Returns "=" and the author's id, or nothing if there is no author.
   static func author(_ id: String?) -> [UInt8] { id.map { Array(("=" + $0).utf8) } ?? [] }
 
-  /// The longest author that the index takes.
+  /// The bytes of the longest author that the index takes.
   static let longestAuthor = 2001
 
-  // MARK: T1
+  // MARK: T1: claiming
 
-  /// Until this transaction has ended, nobody else claims these videos, or brings a post of one into a store. What becomes
-  /// of one file, as it is or mended, are rows with other keys, so that no row of the one is in the way of the other; and
-  /// neither sees what is not committed. Comes first, while this transaction has locked nothing else.
+  /// Locks the requests' videos. Until this transaction ends, no other can claim them, or bring a post of one into a
+  /// store. A file as it is and the same file mended are rows with different keys, so that no row of one is in the way
+  /// of the other, and neither transaction sees what the other has not committed. Call this first, while this
+  /// transaction has locked nothing else.
   func lock(_ requests: [ClaimRequest]) throws {
     let videos = requests.flatMap { request in
       [request.publication.digest, request.arrived].compactMap(\.self).map {
@@ -62,8 +63,8 @@ struct PostgresPublishing {
       [.byteStrings(videos.map(\.digest)), .byteStrings(videos.map(\.author))])
   }
 
-  /// Locks the videos that a query tells (`digest`, `author`): in one order for all, so that two who ask for several
-  /// don't wait for each other.
+  /// Returns SQL that locks the videos that a query returns (`digest`, `author`), always in the same order, so that two
+  /// transactions that lock several can't deadlock.
   static func locking(_ videos: String) -> String {
     """
     SELECT pg_advisory_xact_lock(\(PostgresSchema.publicationLock), k.key) FROM (
@@ -72,7 +73,7 @@ struct PostgresPublishing {
     """
   }
 
-  /// Claims for all of `requests`, which are locked, in their order, each as if it came alone behind those before it.
+  /// Claims for all of `requests`, which are locked, in their order, each as if it came alone after those before it.
   func claim(_ requests: [ClaimRequest], of call: inout ClaimCall) throws -> [Result<Answer, CatalogError>] {
     var answers = [Result<Answer, CatalogError>?](repeating: nil, count: requests.count)
     for index in requests.indices
@@ -80,20 +81,21 @@ struct PostgresPublishing {
       answers[index] = .failure(.authorTooLong(at: server))
     }
     var granted: Set<Int64> = []
-    // Who loses a race looks again; each round somebody gets through.
+    // A request that loses a race is tried again; in each round one of the rivals gets through.
     for round in 0..<50 {
       var turn: [Int] = []
       var seen: [Publication: Int] = [:]
       for index in requests.indices where answers[index] == nil {
         let publication = requests[index].publication
-        // Of one publication's requests each has its turn when the one before it has been answered.
+        // Requests for the same publication take turns: each after the one before it has been answered.
         guard seen[publication] == nil else { continue }
         seen[publication] = index
         turn.append(index)
       }
       if turn.isEmpty { break }
       try claim(turn, of: requests, call: &call, mayBeTaken: round > 0, answers: &answers, granted: &granted)
-      // Of the same publication in the same batch there is one answer to those who want no second post.
+      // In one batch, requests for the same publication that want no second post are answered by the first one's
+      // answer.
       for index in requests.indices where answers[index] == nil && requests[index].duplicates == .skip {
         guard let first = seen[requests[index].publication], first != index, let answer = answers[first],
           requests[index].again == requests[first].again
@@ -118,22 +120,22 @@ struct PostgresPublishing {
     }
   }
 
-  /// An intent of a publication that is asked for.
+  /// An intent of a requested publication.
   private struct Candidate {
     let number: Int64
     let id: PostID
     let key: ObjectKey
     let ordinal: Int64
-    /// Nil where it is no longer unfinished.
+    /// Nil if it is no longer unfinished.
     let attempt: Int?
     let owner: Int64?
     let claim: Int64?
     let isOwnerAlive: Bool
-    /// Whether it is not of the publication itself, but of what became of the same file when it was mended, or of that
-    /// file as it is.
+    /// Whether it is not of the publication itself, but of the same file in another form (mended, or as it is), or of a
+    /// post that has moved out of the store.
     let isRelated: Bool
     let post: StoredPost?
-    /// Who is to tell the post's event; nil when it has been told.
+    /// The owner that is to deliver the post's event; nil if that is delivered.
     let teller: Int64?
     let isTellerAlive: Bool
 
@@ -165,7 +167,7 @@ struct PostgresPublishing {
     let candidate: Candidate
   }
 
-  /// One round, over publications that differ. Who lost a race stays without an answer.
+  /// Carries out one round, over different publications. A request that lost a race is left without an answer.
   private func claim(
     _ turn: [Int], of requests: [ClaimRequest], call: inout ClaimCall, mayBeTaken: Bool,
     answers: inout [Result<Answer, CatalogError>?], granted numbersGranted: inout Set<Int64>
@@ -186,7 +188,7 @@ struct PostgresPublishing {
         candidate.owner == me && candidate.claim == call.token && !numbersGranted.contains(candidate.number)
           && !call.told.contains(candidate.id)
       }), let attempt = mine.attempt {
-        // What an earlier attempt of this very call was granted, and never heard of.
+        // An earlier transaction of this very call was granted it, but its answer was lost.
         answers[index] = .success(.granted(intent(mine, attempt, request)))
         granted.append((index, mine.number, false))
         continue
@@ -226,7 +228,7 @@ struct PostgresPublishing {
       answers[index] = .success(.published(post, announced: false))
     }
     for (index, post, _) in handing where answers[index] == nil {
-      // Another got it first, and tells it.
+      // Another process took the event over first, and delivers it.
       answers[index] = .success(.published(post, announced: true))
     }
     let taken = try takeOver(takeOvers.map(\.candidate), token: call.token)
@@ -249,7 +251,7 @@ struct PostgresPublishing {
     try namePosters(granted, requests, answers: &answers)
   }
 
-  /// Remembers what the files were from which the intents' objects come.
+  /// Remembers the digests of the files from which the intents' objects were made.
   private func remember(_ arrivals: [(index: Int, number: Int64)], of requests: [ClaimRequest]) throws {
     let known = arrivals.compactMap { one in
       requests[one.index].arrived.map { (digest: $0.bytes, number: one.number) }
@@ -266,8 +268,8 @@ struct PostgresPublishing {
     Intent(id: candidate.id, key: candidate.key, publication: request.publication, attempt: attempt)
   }
 
-  /// The ids of the requests' destinations, given now to those that have none, what is there of their publications, and the
-  /// removals of their videos.
+  /// Returns the ids of the requests' stores, adding rows for stores that have none; the intents that concern their
+  /// publications; and the removals of their videos.
   private func candidates(
     _ requests: [ClaimRequest]
   ) throws -> (stores: [Int64], candidates: [[Candidate]], removed: [PostgresRemovals.Stored?]) {
@@ -284,8 +286,10 @@ struct PostgresPublishing {
     throw PostgresError(.unexpected, "no id for a new destination")
   }
 
-  /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
-  /// tables instead.
+  /// Does the same as ``candidates(_:)``, without adding stores.
+  ///
+  /// `OFFSET 0` and `+ 0` force an index look-up for each row. Without statistics, as in a new catalog, the planner
+  /// would read whole tables instead.
   private func existingCandidates(
     _ requests: [ClaimRequest]
   ) throws -> (stores: [Int64?], candidates: [[Candidate]], removed: [PostgresRemovals.Stored?]) {
@@ -355,7 +359,7 @@ struct PostgresPublishing {
     return (stores, candidates, removed)
   }
 
-  /// Whether each request's new names are another's already.
+  /// Whether each request's new id or name is already taken.
   private func takenNames(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [Bool] {
     try tx.rows(
       """
@@ -384,7 +388,8 @@ struct PostgresPublishing {
     }
   }
 
-  /// The numbers of those that are ours from now on; another may have been faster with the rest.
+  /// Takes intents over, and returns the numbers of those for which that succeeded.
+  /// Others may have been faster with the rest.
   private func takeOver(_ candidates: [Candidate], token: Int64) throws -> Set<Int64> {
     if candidates.isEmpty { return [] }
     let sorted = candidates.sorted { $0.number < $1.number }
@@ -404,12 +409,12 @@ struct PostgresPublishing {
       ) { try $0[0] as Int64 })
   }
 
-  /// The numbers of the new intents, by their posts. One whose place or name another has taken is not among them.
+  /// Adds new intents, and returns their numbers by post. One whose place or name another process has taken is missing.
   private func begin(
     _ starts: [Start], _ requests: [ClaimRequest], token: Int64
   ) throws -> [PostID: Int64] {
     if starts.isEmpty { return [:] }
-    // In one order for all, so that two batches of the same videos don't wait for each other.
+    // Always in the same order, so that two batches of the same videos can't deadlock.
     let sorted = starts.sorted {
       requests[$0.index].publication.digest.bytes.lexicographicallyPrecedes(
         requests[$1.index].publication.digest.bytes)
@@ -442,7 +447,7 @@ struct PostgresPublishing {
     return numbers
   }
 
-  /// Each poster's name is that of an earlier attempt of the same bytes, else the new one.
+  /// Names the posters of granted intents: as an earlier attempt with the same bytes did, else by the new name.
   private func namePosters(
     _ granted: [(index: Int, number: Int64, isNew: Bool)], _ requests: [ClaimRequest],
     answers: inout [Result<Answer, CatalogError>?]
@@ -462,7 +467,7 @@ struct PostgresPublishing {
     }
   }
 
-  /// Makes this owner tell the post's event; false when another was faster.
+  /// Takes the post's event over; false if another process was faster.
   func hand(_ post: StoredPost, from teller: Int64, call: inout ClaimCall) throws -> Bool {
     let isOurs =
       try tx.run(
@@ -472,10 +477,10 @@ struct PostgresPublishing {
     return isOurs
   }
 
-  // MARK: The end of an intent
+  // MARK: Releasing intents
 
-  /// Gives intents up, those that their attempts still hold. Of one that its attempt has published all the same, whoever
-  /// meets the post tells it: who gives it up was not told.
+  /// Releases intents that their attempts still hold. If an attempt has published its post all the same, the caller was
+  /// not told, so the event is left to whichever owner comes across the post.
   func release(_ releases: [(intent: Intent, reason: ReleaseReason)]) throws {
     for (intent, reason) in releases {
       let held = "post_id = $1) AND attempt = $2 AND owner = $3"
@@ -510,7 +515,8 @@ struct PostgresPublishing {
     }
   }
 
-  /// Has whoever meets the post of this attempt tell of it, where there is one and that was ours to do.
+  /// Leaves the event of the post that this attempt has published, if this owner was to deliver it, to whichever owner
+  /// comes across the post.
   func leaveUntold(_ intent: Intent) throws {
     try leaveUntold(
       """
@@ -519,41 +525,42 @@ struct PostgresPublishing {
       """, [.bytes(intent.id.bytes), .int(Int64(intent.attempt))])
   }
 
-  /// The same of several.
+  /// Does the same for several posts.
   /// - Parameters:
   ///   - pages: a query for their page numbers.
-  ///   - values: from `$2` on.
+  ///   - values: its values, from `$2` on.
   func leaveUntold(_ pages: String, _ values: [PostgresValue]) throws {
-    // No owner has that number. All of the rows are locked: one may be handed to us in a transaction that nobody hears of.
+    // No owner has the number 0. All rows are locked: one may be handed to this owner
+    // in a transaction whose answer is lost.
     try tx.run(
       """
       UPDATE reel.outbox SET owner = CASE owner WHEN $1 THEN 0 ELSE owner END WHERE page_number IN (\(pages))
       """, [.int(me)] + values)
   }
 
-  // MARK: T2
+  // MARK: T2: publishing
 
-  /// What becomes a post.
+  /// An intent that becomes a post.
   struct Finishing: Sendable {
     let intent: Intent
     let document: String
     let poster: ObjectKey?
     let bytes: Int64
-    /// What is searched of it; nil when it says nothing.
+    /// The post's searched words; nil if it has none.
     let words: String?
   }
 
-  /// Where a post got its place, and when.
+  /// The place that a post was given, and when.
   struct Place: Sendable {
     let pageNumber: Int
     let createdAt: Int64
   }
 
-  /// Publishes all of `finishing` that their attempts still hold, by one statement. The last that it does is to take the
-  /// feed's counter, which nobody else has from then on until this transaction has ended: so page numbers have no holes,
-  /// and are in the order of commits.
+  /// Publishes all of `finishing` that their attempts still hold, in one statement. The last thing that this does is to
+  /// take the feed's counter, which is then locked until the transaction ends. So page numbers have no holes, and are
+  /// in the order of commits.
   /// - Parameters:
-  ///   - moment: nil for the server's clock.
+  ///   - moment: the time of the posts; nil for the server's clock.
   ///   - mayBeDone: whether an earlier transaction of the same call may have been committed.
   func complete(
     _ finishing: [Finishing], at moment: Int64?, mayBeDone: Bool
@@ -575,7 +582,7 @@ struct PostgresPublishing {
     return results
   }
 
-  /// What the counter waits for (`before`) is done when it is taken: an index of words may take a while.
+  /// The counter is taken only after everything in `before`, because updating the index of words may take a while.
   private static let completion = """
     WITH asked AS MATERIALIZED (
       SELECT i.number, i.destination, r.*
@@ -621,7 +628,7 @@ struct PostgresPublishing {
     SELECT n, last + place, moment FROM counter CROSS JOIN placed
     """
 
-  /// Those that these very attempts have published.
+  /// Returns those that these very attempts have published.
   func published(_ finishing: [Finishing]) throws -> [(index: Int, place: Place)] {
     try tx.rows(
       """

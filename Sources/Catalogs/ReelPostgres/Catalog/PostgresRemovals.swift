@@ -3,7 +3,7 @@ import ReelCore
 
 /// Posts that were removed.
 enum PostgresRemovals {
-  /// A row, its post not yet read.
+  /// A row whose post has not been decoded yet.
   struct Stored: Sendable {
     let post: PostgresPublishing.StoredPost
     let removal: Removal
@@ -14,13 +14,13 @@ enum PostgresRemovals {
     }
   }
 
-  /// Of a row `m`, by names that no post beside it has.
+  /// The columns of a removal `m`, by names that no post beside it has.
   static let columns = """
     m.page_number AS removed_page, m.created_at AS removed_created_at, m.document AS removed_document, m.reason,
       m.removed_by, m.removed_at, m.kept_until, m.is_stored
     """
 
-  /// What ``columns`` say; nil where there is no row.
+  /// Reads ``columns``; nil if there is no removal.
   static func stored(_ row: PostgresRow) throws -> Stored? {
     guard let pageNumber: Int = try row["removed_page"] else { return nil }
     return Stored(
@@ -34,8 +34,8 @@ enum PostgresRemovals {
       isStored: try row["is_stored"])
   }
 
-  /// The newest removal of that video and author, in whatever store, unless they have become a post since. Where nothing was
-  /// ever removed it costs one look.
+  /// Returns a query for the newest removal of that video and author, in any store, unless the video has become a post
+  /// since. If nothing was ever removed, it costs one look-up.
   static func newest(of digest: String, author: String) -> String {
     """
     SELECT m.* FROM (
@@ -48,7 +48,11 @@ enum PostgresRemovals {
     CROSS JOIN LATERAL (SELECT * FROM reel.removal WHERE intent = ours.number OFFSET 0) m
     WHERE (SELECT EXISTS (SELECT 1 FROM reel.removal)) AND NOT EXISTS (
       SELECT 1 FROM reel.intent later JOIN reel.post p ON p.intent = later.number
-      WHERE later.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at)
+      WHERE later.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at
+    ) AND NOT EXISTS (
+      SELECT 1 FROM reel.arrival v JOIN reel.intent later ON later.number = v.intent
+      JOIN reel.post p ON p.intent = later.number
+      WHERE v.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at)
     ORDER BY ours.number DESC LIMIT 1
     """
   }

@@ -1,11 +1,11 @@
 import ReelCore
 
-/// The tables, and how an older catalog becomes one of today.
+/// The tables, and how an older catalog is brought up to date.
 ///
-/// A version that was released never changes: what comes later is appended to ``migrations``, and leaves what is there
-/// as it was, so that an older Reel which has the catalog open goes on.
+/// A released version never changes: later changes are appended to ``migrations``, and leave what is there as it is, so
+/// that an older Reel that has the catalog open can continue.
 enum PostgresSchema {
-  /// The statements that make version `n + 1` of version `n`.
+  /// The statements that turn version `n` into version `n + 1`, by `n`.
   static let migrations = [
     catalog, queue, arrivals, hands, saidText, workerOwner, changes, departures, steering,
   ]
@@ -16,21 +16,22 @@ enum PostgresSchema {
   /// Milliseconds since 1970, by the server's clock.
   static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-  /// A post's document as JSON that the server takes: without U+0000, escaped, which its texts can't hold. An older Reel
-  /// may have written one. The backslash before it is none that is escaped itself.
+  /// Returns an expression for a post's document without escaped U+0000, which the server's texts can't hold and an
+  /// older Reel may have written. The backslash of such an escape must not itself be escaped.
   static func plain(_ document: String) -> String {
     #"regexp_replace(\#(document), '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')"#
   }
 
-  /// Of the lock under which the tables are made: "Reel" in ASCII.
+  /// The key of the lock under which the tables are created: "Reel" in ASCII.
   private static let lock: Int64 = 0x5265_656C
 
-  /// Of the locks on publications: "Post" in ASCII. They are of two numbers, and so none of the others.
+  /// The first key of the locks on publications: "Post" in ASCII. Locks with two keys never conflict with those with
+  /// one.
   static let publicationLock: Int32 = 0x506F_7374
 
-  /// The version of the catalog; 0 when there is none. Only reads.
+  /// Returns the version of the catalog, or 0 if there is none. Only reads.
   static func found(in db: PostgresConnection) throws -> Int {
-    // Not by to_regclass: in one transaction it goes on saying that there is none when another has made it.
+    // Not by to_regclass: in one transaction, it continues to find nothing after another has created the table.
     let isThere = try db.value(
       """
       SELECT true FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -40,7 +41,7 @@ enum PostgresSchema {
     return try db.value("SELECT version FROM reel.schema_version", as: Int.self) ?? 0
   }
 
-  /// Makes the catalog, or brings it up to date; in one transaction, however many processes try at once.
+  /// Creates the catalog or brings it up to date, in one transaction. Any number of processes may try it at once.
   static func prepare(_ pool: PostgresPool) throws {
     let found = try pool.read { db in try Self.found(in: db) }
     if found > version { throw CatalogError.newerSchema(found, at: pool.address.name) }
@@ -48,7 +49,7 @@ enum PostgresSchema {
     do {
       try make(pool)
     } catch let error as PostgresError where error.state == "42501" {
-      // No right to make or to change something.
+      // No right to create or to change something.
       throw found == 0
         ? CatalogError.missing(at: pool.address.name, error.message)
         : CatalogError.needsWriter(at: pool.address.name)
@@ -62,7 +63,7 @@ enum PostgresSchema {
       if found > version { throw CatalogError.newerSchema(found, at: pool.address.name) }
       if found == version { return }
       if found == 0 { try begin(in: tx) }
-      // To look at each post takes a while.
+      // Reading every post takes a while.
       let timeout = tx.connection.timeout
       tx.connection.timeout = .seconds(3600)
       defer { tx.connection.timeout = timeout }
@@ -78,7 +79,7 @@ enum PostgresSchema {
       throw PostgresError(
         .refused, "the database keeps text as \(encoding ?? "?"): make one with ENCODING 'UTF8'")
     }
-    // Not CREATE SCHEMA IF NOT EXISTS, which wants the right to create one even where there is one.
+    // Not CREATE SCHEMA IF NOT EXISTS, which needs the right to create a schema even if it exists.
     let isThere = try tx.value(
       "SELECT true FROM pg_catalog.pg_namespace WHERE nspname = 'reel'", as: Bool.self)
     if isThere == nil { try tx.run("CREATE SCHEMA reel") }
@@ -91,9 +92,9 @@ enum PostgresSchema {
 }
 
 extension PostgresSchema {
-  /// Times are milliseconds since 1970. There are no foreign keys: what refers to a row is written in the transaction
-  /// that has found or made it, and rows that are referred to are not removed; `reel doctor` looks for what should not
-  /// be.
+  /// Times are in milliseconds since 1970. There are no foreign keys: a reference to a row is
+  /// written in the transaction that has found or added that row, and such rows are not removed.
+  /// `reel doctor` looks for contradictions.
   fileprivate static let catalog = """
     -- A process that works with this catalog. A row that is missing means a dead owner; ids are not used twice.
     CREATE TABLE reel.owner (
@@ -262,7 +263,7 @@ extension PostgresSchema {
 }
 
 extension PostgresSchema {
-  /// Takes out of posts what no later Reel writes.
+  /// Removes escaped U+0000 from posts, which no later Reel writes.
   fileprivate static let saidText = """
     UPDATE reel.post SET document = \(plain("document")) WHERE position('\\u0000' IN document) > 0;
     """

@@ -1,16 +1,16 @@
 import ReelCore
 
-/// The words of a post as PostgreSQL searches them. Texts are taken apart here, by the rules of ``PostFilter``: the
-/// server's own would take `IMG_0001.MOV` for the name of a file, and drop words that it thinks say nothing.
+/// The words of a post as PostgreSQL searches them. Texts are split here, by the rules of ``PostFilter``: the server's
+/// own parser would take `IMG_0001.MOV` for a file name, and drop words that it considers meaningless.
 enum PostgresWords {
-  /// The most bytes of a word that PostgreSQL takes.
+  /// The bytes of the longest word that is given to PostgreSQL.
   private static let longest = 2000
-  /// Words behind the last place that PostgreSQL tells from the one before are found alone, and not as part of a phrase.
+  /// The last position that PostgreSQL distinguishes. Words beyond it are found alone, but not as part of a phrase.
   private static let lastPlace = 16_383
-  /// Between two fields, so that no phrase reaches from one into the next.
+  /// The gap between two fields, so that no phrase extends from one into the next.
   private static let gap = 2
 
-  /// A `tsvector`; nil when nothing is said.
+  /// Returns the post's words as a `tsvector`; nil if it has none.
   static func vector(of post: Post) -> String? {
     var words: [String] = []
     var place = 0
@@ -25,7 +25,8 @@ enum PostgresWords {
     return words.isEmpty ? nil : words.joined(separator: " ")
   }
 
-  /// A `tsquery`: each of `phrases` has its words one behind the other, the last of them as the beginning of a word.
+  /// Returns a `tsquery`: the words of each of `phrases` must follow one another, the
+  /// last one as the beginning of a word.
   static func query(_ phrases: [[String]]) -> String {
     phrases.map { phrase in
       phrase.enumerated().map { index, word in
@@ -34,8 +35,8 @@ enum PostgresWords {
     }.map { "(\($0))" }.joined(separator: " & ")
   }
 
-  /// A word without the accents of letters that are Latin, Greek or Cyrillic, and in normal form C: as SQLite's index
-  /// has it. There is nothing to quote in what it gives, and it is not empty.
+  /// Returns a word without the accents of Latin, Greek and Cyrillic letters, in normal form C, as SQLite's index has
+  /// it. The result needs no quoting, and is not empty.
   private static func plain(_ word: String) -> String {
     if word.utf8.count <= longest, word.utf8.allSatisfy({ $0 < 0x80 }) { return word }
     var plain = String.UnicodeScalarView()
@@ -46,7 +47,7 @@ enum PostgresWords {
       if scalars.count > 1, let first = scalars.first, first.value < 0x0530 {
         bare = scalars.filter { $0.properties.canonicalCombiningClass == .notReordered }
       }
-      // A letter that only goes with others, and stands alone here, is all combining.
+      // `bare` is empty, too, if every scalar is combining, as in a mark that stands alone.
       for scalar in bare.isEmpty ? Array(String(character).composed.unicodeScalars) : bare
       where isPartOfWord(scalar) {
         length += UTF8.width(scalar)
@@ -58,8 +59,8 @@ enum PostgresWords {
     return String(plain)
   }
 
-  /// A character that begins with a letter may go on with anything: some letters take what follows them into their own,
-  /// even a quotation mark.
+  /// Whether the scalar may be part of a word. A character that begins with a letter may continue with anything: some
+  /// letters form one character with what follows them, even with a quotation mark.
   private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .spacingMark, .enclosingMark, .format: true

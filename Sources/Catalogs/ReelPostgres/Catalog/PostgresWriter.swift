@@ -4,7 +4,7 @@ import ReelCore
 
 /// Writes in the name of one owner.
 ///
-/// A thread that may block has a transaction to itself, for a whole batch; what tasks hand in while one is under way is
+/// A thread that may block has its own transaction, for a whole batch. What tasks hand in during one transaction is
 /// written together in the next, so that many tasks cost one commit.
 final class PostgresWriter: Sendable {
   typealias Answer<Value> = @Sendable (Result<Value, CatalogError>) -> Void
@@ -14,14 +14,14 @@ final class PostgresWriter: Sendable {
     case note(CatalogNote)
     case claim(ClaimRequest, Answer<PostgresPublishing.Answer>)
     case release(Intent, ReleaseReason, Answer<Void>)
-    /// Nobody hands it in: it goes before what is handed in.
+    /// A debt, which is written before what is handed in.
     case owed(PostgresDebt)
     /// Only waits for what was handed in before.
     case flush(Answer<Void>)
 
     var isNote: Bool { if case .note = self { true } else { false } }
 
-    /// Whether it may be what the server can't take, and somebody waits to hear of it.
+    /// Whether it may contain something that the server rejects, and a caller waits to learn of that.
     var writesAlone: Bool {
       switch self {
       case .claim, .release, .owed: true
@@ -40,7 +40,7 @@ final class PostgresWriter: Sendable {
     let transactions = Transactions(pool: pool, owner: owner, host: host, clock: clock, postClock: postClock)
     self.transactions = transactions
     var limits = GroupWriting<Piece>.Limits()
-    // Each claim has a lock of its own, and the server room for some thousand.
+    // Each claim takes its own lock, and the server has room for a few thousand.
     limits.group = 128
     groups = GroupWriting(label: "reel.postgres.write", limits: limits, isAwaited: { !$0.isNote }) { group in
       transactions.write(group)
@@ -49,7 +49,7 @@ final class PostgresWriter: Sendable {
 
   // MARK: For threads that may block
 
-  /// T1 for all of them, and `notes`. Blocks.
+  /// Claims an intent for each request (T1), and writes `notes`. Blocks.
   func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<PostgresPublishing.Answer, CatalogError>] {
@@ -57,7 +57,7 @@ final class PostgresWriter: Sendable {
     return try write(Batch(notes: notes, requests: requests)).claims
   }
 
-  /// Remembers what could not be written: it goes before what tasks hand in next, or comes with a sign of life.
+  /// Remembers what could not be written. It is written before what tasks hand in next, or with a heartbeat.
   func owe(_ debt: PostgresDebt) { transactions.debts.add(debt) }
 
   /// Hands in what is owed, without waiting.
@@ -65,26 +65,27 @@ final class PostgresWriter: Sendable {
     if !transactions.debts.isEmpty { _ = groups.handIn(.flush { _ in }) }
   }
 
-  /// Pays what is owed, if that can be: by it, who looks for posts sees which of them nobody here tells. Blocks.
+  /// Pays what is owed, if possible, so that a look-up of posts sees which events
+  /// this process no longer delivers. Blocks.
   func settle() {
     if transactions.debts.isEmpty { return }
     let isOver = DispatchSemaphore(value: 0)
     if groups.handIn(.flush { _ in isOver.signal() }) { isOver.wait() }
   }
 
-  /// T2 for all of them, and `notes`. Blocks.
+  /// Publishes the posts of these intents (T2), and writes `notes`. Blocks.
   func complete(
     _ finishing: [PostgresPublishing.Finishing], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<PostgresPublishing.Place, CatalogError>] {
     let places = try write(Batch(notes: notes, finishing: finishing)).places
     for (one, place) in zip(finishing, places) {
-      // An earlier call for it may have published it, and not heard of that.
+      // An earlier call may have published it, with its answer lost.
       if case .failure(let error) = place, error.code == .leaseLost { owe(.event(one.intent)) }
     }
     return places
   }
 
-  /// One transaction for all of a batch.
+  /// What one transaction writes.
   fileprivate struct Batch {
     var notes: [CatalogNote] = []
     var debts: [PostgresDebt] = []
@@ -104,10 +105,10 @@ final class PostgresWriter: Sendable {
     do throws(Failure) {
       return try transactions.carryOut(batch, of: &call)
     } catch {
-      // The server may have granted it, and gone away before it could say so.
+      // The server may have granted intents, and gone away before it could say so.
       if !batch.requests.isEmpty { owe(.claims(call)) }
       guard call.mayBeDone, error.mayBeOfOne, !batch.finishing.isEmpty else { throw error.error }
-      // Some of it may be published, and nobody was told.
+      // Some of it may be published, with the answer lost.
       return Outcome(
         places: batch.finishing.map { one in
           transactions.result { () throws(Failure) in
@@ -117,10 +118,10 @@ final class PostgresWriter: Sendable {
     }
   }
 
-  /// Why nothing of a batch was written.
+  /// The reason why nothing of a batch was written.
   private struct Failure: Error {
     let error: CatalogError
-    /// Whether the others of the batch may well be written without the one that the server can't take.
+    /// Whether the rest of the batch may well be written without the one part that the server rejects.
     var mayBeOfOne = false
   }
 
@@ -139,10 +140,10 @@ final class PostgresWriter: Sendable {
     try await handIn { .flush($0) }
   }
 
-  /// Hands `notes` in without waiting.
+  /// Hands in `notes` without waiting.
   func enqueue(_ notes: [CatalogNote]) { _ = groups.handIn(notes.map(Piece.note)) }
 
-  /// Takes nothing in any more.
+  /// Accepts no more writes.
   func close() { groups.close() }
 
   private func handIn<Value: Sendable>(
@@ -163,14 +164,14 @@ final class PostgresWriter: Sendable {
     let owner: PostgresOwner
     let host: String
     let clock: any WallClock
-    /// Of posts; nil for the server's.
+    /// The clock for the times of posts; nil for the server's.
     let postClock: (any WallClock)?
     let debts = PostgresDebts()
 
     var server: String { pool.address.name }
 
-    /// - Parameter call: of a batch that is carried out again, in parts, that of the whole: what was committed before, and
-    ///   never heard of, is found by it.
+    /// - Parameter call: if parts of a batch are carried out again, that of the whole batch: what was committed before,
+    ///   with its answer lost, is found by it.
     func carryOut(_ batch: Batch, of call: inout PostgresPublishing.ClaimCall) throws(Failure) -> Outcome {
       let notes = PostgresNotes(batch.notes, now: clock.now())
       let onlyCompletes =
@@ -178,7 +179,7 @@ final class PostgresWriter: Sendable {
       if onlyCompletes, batch.finishing.isEmpty { return Outcome() }
       for isLast in [false, true] {
         do {
-          // To complete is one statement.
+          // Completing is a single statement.
           return try pool.transaction(ofOneStatement: onlyCompletes && !call.mayBeDone) { tx in
             call.mayBeDone = call.mayBeDone || tx.mayBeDone
             let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
@@ -193,7 +194,7 @@ final class PostgresWriter: Sendable {
                 batch.finishing, at: postClock?.now().milliseconds, mayBeDone: call.mayBeDone))
           }
         } catch let error as PostgresError where error.isUniqueViolation && !isLast {
-          // The name of a poster that another got at the same moment: it is there to be seen now.
+          // Another process took the name of a poster at the same moment; the next try sees that.
         } catch {
           if let places = lookForPosts(batch, of: call) { return Outcome(places: places) }
           throw Failure(
@@ -204,8 +205,8 @@ final class PostgresWriter: Sendable {
       throw Failure(error: .closed(at: server))
     }
 
-    /// Of one completion whose COMMIT was not answered, and which the server then could not take once more: whether it is
-    /// published. Nil where it isn't, or nobody can tell.
+    /// Finds out whether a single completion is published, after its COMMIT was not answered and the server rejected
+    /// the repetition. Nil if it is not published, or that can't be found out.
     private func lookForPosts(
       _ batch: Batch, of call: PostgresPublishing.ClaimCall
     ) -> [Result<PostgresPublishing.Place, CatalogError>]? {
@@ -217,7 +218,7 @@ final class PostgresWriter: Sendable {
       return [.success(place)]
     }
 
-    /// The one result of `body`.
+    /// Returns the only result of `body`.
     func result(
       _ body: () throws(Failure) -> [Result<PostgresPublishing.Place, CatalogError>]
     ) -> Result<PostgresPublishing.Place, CatalogError> {
@@ -228,12 +229,12 @@ final class PostgresWriter: Sendable {
       }
     }
 
-    /// Writes a group, and answers those who wait. False when it was not written.
+    /// Writes a group, and answers its callers. False if it was not written.
     func write(_ group: [Piece]) -> Bool {
       var call = PostgresPublishing.ClaimCall()
       let isWritten = write(debts.takeAll().map(Piece.owed) + group, of: &call)
       defer { debts.endPaying() }
-      // The server may have granted it all the same.
+      // The server may have granted intents all the same.
       if call.isUnheard { debts.add(.claims(call)) }
       return isWritten
     }
@@ -253,7 +254,8 @@ final class PostgresWriter: Sendable {
       } catch {
         guard error.mayBeOfOne, group.count > 1 else {
           for piece in group { fail(piece, error.error, of: &call) }
-          // A note that the server can't take is not kept: whatever is written with it would fail, and so would the end.
+          // A note that the server rejects is dropped: otherwise all that is written with it would fail, even the last
+          // group before closing.
           return error.mayBeOfOne && group.allSatisfy(\.isNote)
         }
         let alone = group.filter(\.writesAlone)

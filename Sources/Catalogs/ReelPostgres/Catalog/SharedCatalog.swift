@@ -3,14 +3,14 @@ import ReelCore
 
 /// The catalog that several machines share, in PostgreSQL 13 or newer (docs/fleet.md): what `reel --catalog` names.
 public enum SharedCatalog {
-  /// Opens the catalog of a database, and makes it when there is none. libpq is loaded by the first call.
+  /// Opens the catalog of a database, creating it if there is none. The first call loads libpq.
   ///
   /// - Parameters:
-  ///   - address: `postgres://USER@HOST/DATABASE`. What it leaves out libpq takes from its variables (`PGHOST`, …), its
+  ///   - address: `postgres://USER@HOST/DATABASE`. What is missing, libpq takes from its variables (`PGHOST`, …), its
   ///     password file and its service file.
-  ///   - allowsPassword: whether the address may hold a password; not where others can see it, as in arguments.
-  ///   - onWait: called with a sentence when a server that was there is gone for a second; it is waited for.
-  /// - Throws: ``CatalogError``: `unusable` for an address that is none and for a server that can't be reached.
+  ///   - allowsPassword: whether the address may contain a password; false where others can see it, as in arguments.
+  ///   - onWait: called with a sentence when a server that was there has been gone for a second, and is waited for.
+  /// - Throws: ``CatalogError``: `unusable` for an invalid address, and for a server that can't be reached.
   public static func open(
     at address: String, allowsPassword: Bool = true, onWait: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(CatalogError) -> any PostCatalog {

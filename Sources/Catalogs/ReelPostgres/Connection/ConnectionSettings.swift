@@ -1,14 +1,15 @@
-/// What Reel sets on a server's connections, whatever the server, the database or the role says by itself.
+/// What Reel sets on a server's connections, whatever the defaults of the server, the database and the role.
 ///
-/// Straight to the server it is set once, for as long as the connection lasts. A pooler (PgBouncer) gives each transaction
-/// another of the server's sessions, and whatever is set there others get: behind one it is set for each transaction.
+/// On a direct connection it is set once, for as long as the connection lasts. A pooler (PgBouncer)
+/// gives each transaction a different server session, whose settings would affect other clients; behind
+/// one, it is set for each transaction.
 package struct ConnectionSettings: Sendable {
   /// What a connection is for.
   package enum Purpose: Sendable {
-    /// What a table, or much of it, is read for, planned by its statistics.
+    /// For reading a table, or much of it; planned by statistics.
     case reports
-    /// The steps of publishing and of the queue, and look-ups on the way: short statements, always the same, each of which
-    /// finds a few rows.
+    /// For the steps of publishing and of the queue, and their look-ups: short statements, always the same, each of
+    /// which finds a few rows.
     case steps
   }
 
@@ -16,34 +17,34 @@ package struct ConnectionSettings: Sendable {
 
   init(_ settings: PostgresPool.Settings) { self.settings = settings }
 
-  /// What others have created in `public`, or wherever else the role looks by itself, is found by no operator, function or
-  /// type without a schema: it would run with this role's rights.
+  /// Makes sure that an operator, function or type without a schema is never one that others have created in `public`,
+  /// or wherever else the role looks by default: it would run with this role's rights.
   private static let pins: [(name: String, value: String)] = [
     ("search_path", "'pg_catalog, pg_temp'"), ("standard_conforming_strings", "'on'"),
   ]
 
-  /// ``pins`` for a transaction that is begun by hand.
+  /// A statement that sets ``pins``, for a transaction that is begun by hand.
   static let pinned = "SELECT " + selection(pins, isLocal: "true")
 
-  /// As an expression each, in which nothing without a schema is looked up.
+  /// The settings, each an expression that names nothing without a schema.
   private func values(_ purpose: Purpose) -> [(name: String, value: String)] {
     func milliseconds(_ time: Duration) -> Int { Int(time / .milliseconds(1)) }
     var values = Self.pins
-    // What is locked by a client that is gone, or that is stopped in the middle (SIGSTOP, a suspended machine), is free
-    // again long before those who wait for it give up.
+    // The locks of a client that is gone, or stopped within a transaction (SIGSTOP, a suspended machine), are released
+    // long before those that wait for them give up.
     values.append(
       ("idle_in_transaction_session_timeout", "'\(milliseconds(settings.lockTimeout) / 3)'"))
-    // Of statements that are transactions by themselves.
+    // For statements that are transactions by themselves.
     values += [
       ("default_transaction_isolation", "'read committed'"), ("default_transaction_read_only", "'off'"),
     ]
     if purpose == .reports { return values }
     let commits = "pg_catalog.current_setting('synchronous_commit')"
     return values + [
-      // The server gives up first, and says so; else a statement that is slow would look like a server that is away.
+      // The server gives up first, and says so. Otherwise a slow statement would look like a server that is gone.
       ("statement_timeout", "'\(milliseconds(settings.statementTimeout) * 11 / 12)'"),
       ("lock_timeout", "'\(milliseconds(settings.lockTimeout))'"),
-      // A server that does not wait for its disk by itself is told to. One that waits for its standbys goes on to.
+      // A server that does not wait for its disk by default is told to. One that waits for its standbys continues to.
       (
         "synchronous_commit",
         "CASE WHEN \(commits) OPERATOR(pg_catalog.=) 'off' THEN 'on' ELSE \(commits) END"
@@ -51,7 +52,7 @@ package struct ConnectionSettings: Sendable {
     ] + Self.plans
   }
 
-  /// By index whatever the statistics say, no compiling for a statement of a millisecond, and planned once.
+  /// Uses indexes whatever the statistics say, does not compile statements that take a millisecond, and plans once.
   private static let plans: [(name: String, value: String)] = [
     ("enable_seqscan", "'off'"), ("enable_hashjoin", "'off'"), ("enable_mergejoin", "'off'"),
     ("jit", "'off'"),
@@ -63,11 +64,11 @@ package struct ConnectionSettings: Sendable {
       .joined(separator: ", ")
   }
 
-  /// For the beginning of a transaction.
+  /// Returns a statement for the beginning of a transaction.
   func local(_ purpose: Purpose) -> String { "SELECT " + Self.selection(values(purpose), isLocal: "true") }
 
-  /// Sets up a connection that was made just now, and finds out whether it goes straight to the server: a pooler gives each
-  /// client a number of its own in place of the server process's. Behind one the settings end with the statement.
+  /// Sets up a new connection, and finds out whether it is direct: a pooler gives each client a number of its own in
+  /// place of the server process's. Behind a pooler, the settings end with the statement.
   func setUp(_ connection: PostgresConnection, for purpose: Purpose) throws {
     connection.isDirect =
       try connection.value(
@@ -78,7 +79,7 @@ package struct ConnectionSettings: Sendable {
     connection.purpose = purpose
   }
 
-  /// Sets up a connection for another purpose.
+  /// Returns statements that set up a direct connection for another purpose.
   func change(to purpose: Purpose) -> String {
     switch purpose {
     case .steps: "SELECT " + Self.selection(values(.steps), isLocal: "false")

@@ -2,11 +2,11 @@ import CPostgres
 import ReelCore
 import Synchronization
 
-/// Whether those who wait for a server are to make it short, because the program is about to end.
+/// Whether waits for a server are to be cut short, because the program is about to end.
 package final class Haste: Sendable {
   private struct State {
     var begun: (at: ContinuousClock.Instant, patience: Duration)?
-    /// Readable from the moment on; nil where the system has no descriptor left, or nobody was ever to be woken.
+    /// Readable once `begin(patience:)` is called; nil if the system has no descriptor left.
     var event: Descriptor?
   }
   private let state: Mutex<State>
@@ -16,7 +16,7 @@ package final class Haste: Sendable {
     state = Mutex(State(begun: nil, event: event < 0 ? nil : Descriptor(adopting: event)))
   }
 
-  /// From now on nobody waits longer than `patience` for one thing. A second time changes nothing.
+  /// From now on, no single wait lasts longer than `patience`. The second call changes nothing.
   package func begin(patience: Duration) {
     state.withLock { state in
       guard state.begun == nil else { return }
@@ -25,8 +25,8 @@ package final class Haste: Sendable {
     }
   }
 
-  /// When it is to be given up what has begun at `start` and would have waited until `end`; and what to poll for a change
-  /// of that, -1 for nothing.
+  /// Returns when to give up what has begun at `start` and would have waited until `end`, and what to poll for a change
+  /// of that; -1 for nothing.
   func limit(
     _ end: ContinuousClock.Instant, since start: ContinuousClock.Instant
   ) -> (limit: ContinuousClock.Instant, event: Int32) {

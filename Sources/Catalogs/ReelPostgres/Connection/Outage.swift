@@ -1,17 +1,17 @@
 import Synchronization
 
-/// That a server is away, as everybody in this process sees it who works with it: it is waited for once, by all of them,
-/// and given up by all of them at the same time.
+/// An outage of a server, shared by everything in this process that works with it: all wait for the server together,
+/// and give up at the same time.
 final class Outage: Sendable {
   private struct State {
-    /// Whether there has been a connection: then one that can't be made is an outage, not a mistake in the address.
+    /// Whether there has been a connection. Then a failure to connect is an outage, not a mistake in the address.
     var wasThere = false
-    /// Since when nothing comes of anything; nil while the server is there.
+    /// Since when nothing has succeeded; nil while the server is there.
     var since: ContinuousClock.Instant?
     var takesNoWrites = false
     var isTold = false
     var givenUp: GivenUp?
-    /// When the last one was over.
+    /// When the last outage ended.
     var ended: ContinuousClock.Instant?
   }
 
@@ -19,11 +19,11 @@ final class Outage: Sendable {
     let error: PostgresError
     /// How long the last try took.
     let took: Duration
-    /// When one of them may look whether it is there again.
+    /// When a caller may next look whether the server is back.
     var nextLook: ContinuousClock.Instant
   }
 
-  /// As ``PostgresPool/Settings`` has them.
+  /// As in ``PostgresPool/Settings``.
   private let (patience, silence): (Duration, Duration)
   private let onWait: @Sendable (PostgresError) -> Void
   private let haste: Haste
@@ -35,15 +35,16 @@ final class Outage: Sendable {
     (self.patience, self.silence, self.haste, self.onWait) = (patience, silence, haste, onWait)
   }
 
-  /// When somebody may look again after a try that took so long: one that is soon refused keeps nobody from anything.
+  /// Returns when to look again after a try that took this long. A quick refusal
+  /// holds nobody up, so it may be repeated.
   private static func nextLook(after took: Duration) -> ContinuousClock.Instant {
     .now + (took < .seconds(1) ? .zero : took * 4)
   }
 
-  /// A connection was made.
+  /// Notes that a connection was made.
   func connected() { state.withLock { $0.wasThere = true } }
 
-  /// Something went through.
+  /// Notes that something has succeeded.
   func end(byWriting: Bool) {
     state.withLock { state in
       guard state.since != nil, byWriting || !state.takesNoWrites else { return }
@@ -52,25 +53,25 @@ final class Outage: Sendable {
     }
   }
 
-  /// When the last one that this process has seen was over; nil where it has seen none.
+  /// When the last outage that this process has seen ended; nil if it has seen none.
   var lastEnd: ContinuousClock.Instant? { state.withLock { $0.ended } }
 
-  /// To be asked before a connection is made.
-  /// - Throws: what the server was given up for.
+  /// Checks, before a connection is made, whether the server was given up.
+  /// - Throws: the error for which it was given up.
   func check() throws {
     try state.withLock { state in
       guard let givenUp = state.givenUp else { return }
       guard givenUp.nextLook <= .now else { throw givenUp.error }
-      // One of them.
+      // Only this caller may look now.
       state.givenUp?.nextLook = Self.nextLook(after: givenUp.took)
     }
   }
 
-  /// Whether what failed by `error`, an outage, is to be tried again; says once that it is waited for.
+  /// Returns if what failed by `error`, an outage, is to be tried again. Reports once that the server is waited for.
   /// - Parameters:
-  ///   - start: when it was begun.
-  ///   - mine: since when this one fails.
-  /// - Throws: `error`, with how long it was waited for, where it was given up.
+  ///   - start: when the try began.
+  ///   - mine: since when this caller has been failing.
+  /// - Throws: `error`, with how long the server was waited for, once it is given up.
   func wait(
     for error: PostgresError, begunAt start: ContinuousClock.Instant,
     failingSince mine: ContinuousClock.Instant
@@ -78,11 +79,11 @@ final class Outage: Sendable {
     let now = ContinuousClock.now
     let isToBeTold = try state.withLock { state in
       guard state.wasThere || error.isPassing, error != state.givenUp?.error else { throw error }
-      // Who is in haste has waited for the first failure, too.
+      // For a caller in haste, the first failure counts as waiting, too.
       let since = state.since ?? (haste.hasBegun ? start : now)
       state.since = since
       if error.state == PostgresError.takesNoWrites { state.takesNoWrites = true }
-      // Others may go on over connections that are there, while there are none to be had.
+      // Others may succeed over existing connections while no new ones can be made.
       guard now < haste.limit(min(since, mine) + patience, since: since).limit else {
         let seconds = Int(((now - since) / .seconds(1)).rounded())
         let given = PostgresError(

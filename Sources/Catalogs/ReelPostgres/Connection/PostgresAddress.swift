@@ -1,28 +1,27 @@
 import FoundationEssentials
 
-/// Where a server is, and how to connect to it: what `--catalog postgres://…` says, and the defaults for what it
-/// doesn't.
+/// Where a server is, and how to connect to it: what `--catalog postgres://…` says, with defaults for the rest.
 package struct PostgresAddress: Hashable, Sendable {
-  /// As it is named in messages: never with a password.
+  /// Its name in messages, never with a password.
   package let name: String
-  /// What libpq gets, by its names. What is not here it takes from its environment, its password file and its service
-  /// file.
+  /// What libpq is given, by its names. What is missing here it takes from its environment,
+  /// its password file and its service file.
   let parameters: [String: String]
 
   /// Where a password may come from.
   package enum Passwords: Sendable {
-    /// From libpq's own places alone: everybody on the machine sees the arguments of a process.
+    /// Only from libpq's own sources, because everybody on the machine can see the arguments of a process.
     case elsewhere
     /// Also from the address.
     case inAddress
   }
 
-  /// Whether `text` is meant for a PostgreSQL server.
+  /// Whether `text` looks like the address of a PostgreSQL server.
   package static func isOne(_ text: String) -> Bool {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
   }
 
-  /// - Parameter environment: a variable of it by its name; only those of libpq's that say how to connect are asked for.
+  /// - Parameter environment: returns a variable by its name. Only libpq's variables about connecting are asked for.
   /// - Throws: ``PostgresError``, which repeats nothing of the address that may be a secret.
   package init(
     _ text: String, passwords: Passwords, library: PostgresLibrary, environment: (String) -> String?
@@ -43,7 +42,7 @@ package struct PostgresAddress: Hashable, Sendable {
     let service = parameters["service"] ?? environment("PGSERVICE")
     let hosts = (parameters["host"] ?? environment("PGHOST")).map(Self.list) ?? []
     let addresses = (parameters["hostaddr"] ?? environment("PGHOSTADDR")).map(Self.list) ?? []
-    // A service may name any host, and is read by libpq alone.
+    // A service may name any host, and only libpq reads it.
     let isLocal = (hosts + addresses).allSatisfy(Self.isThisMachine) && service == nil
     if !isLocal, parameters["sslmode"] == nil, environment("PGSSLMODE") == nil {
       parameters["sslmode"] = "verify-full"
@@ -52,7 +51,7 @@ package struct PostgresAddress: Hashable, Sendable {
     {
       parameters["target_session_attrs"] = "read-write"
     }
-    // A peer that is gone is found out within seconds rather than the system's two hours.
+    // A peer that is gone is detected within seconds rather than the system's two hours.
     let defaults = [
       "fallback_application_name": "reel", "keepalives_idle": "20", "keepalives_interval": "5",
       "keepalives_count": "3", "tcp_user_timeout": "30000",
@@ -63,15 +62,15 @@ package struct PostgresAddress: Hashable, Sendable {
     name = Self.name(parameters, hosts, service)
   }
 
-  /// Whether a password may have been taken for something else: libpq would tell it to the resolver of names, and
-  /// in messages.
+  /// Whether part of a password may be taken for something else: libpq would pass that to the
+  /// name resolver, and show it in messages.
   private static func holdsStrayCharacters(_ text: String) -> Bool {
     let place = text.drop { $0 != ":" }.dropFirst("://".count).prefix { $0 != "?" }
     let parts = place.split(separator: "@", omittingEmptySubsequences: false)
     return parts.count > 2 || parts.count == 2 && parts[0].contains("/")
   }
 
-  /// Another database of the same server.
+  /// Returns the address of another database on the same server.
   package func database(_ database: String) -> PostgresAddress {
     var parameters = parameters
     parameters["dbname"] = database
@@ -102,7 +101,7 @@ package struct PostgresAddress: Hashable, Sendable {
     text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Whether what is sent to `host` leaves this machine; a folder holds a socket.
+  /// Whether what is sent to `host` stays on this machine. A path is a folder with a socket.
   private static func isThisMachine(_ host: String) -> Bool {
     host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "::1"
       || host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isNumber }

@@ -2,35 +2,35 @@ import CPostgres
 import FoundationEssentials
 import Glibc
 
-/// A connection to a server. Every call blocks, and none for longer than it was told to: who has waited that long gets
-/// `disconnected`, and the connection is of no more use.
+/// A connection to a server. Every call blocks, but for no longer than the given time; then it throws `disconnected`,
+/// and the connection can no longer be used.
 ///
-/// It keeps state in the session (settings, prepared statements) only where it goes straight to the server
-/// (``isDirect``). So it may be one of PgBouncer's, in its transaction mode.
+/// It keeps state in the session (settings, prepared statements) only if it is direct (``isDirect``). So it may be one
+/// of PgBouncer's, in its transaction mode.
 package final class PostgresConnection: @unchecked Sendable {
-  // Sendable: whoever has taken it from the pool is the only one to use it.
+  // Sendable: only the thread that has taken it from the pool uses it.
   private let library: PostgresLibrary
   private var link: Link
   private let haste: Haste
-  /// What is waited for now was begun then.
+  /// When the current wait began.
   private var begun = ContinuousClock.now
 
   /// How long one statement may take.
   package var timeout: Duration
 
-  /// Whether the session at the other end is this connection's alone, as long as it lasts (``ConnectionSettings``).
+  /// Whether the session at the server belongs to this connection alone, as long as it lasts (``ConnectionSettings``).
   var isDirect = false
-  /// What it was set up for.
+  /// The purpose for which it was set up.
   var purpose = ConnectionSettings.Purpose.reports
   private var prepared = PreparedStatements()
-  /// How many statements may be sent; nil for any number.
+  /// How many statements may still be sent; nil for any number.
   private var statementsLeft: Int?
 
-  /// False once nothing more can come of it.
+  /// False once the connection can no longer be used.
   package private(set) var isUsable = true
 
-  /// Connects, to the first of the address's hosts that will do.
-  /// - Parameter connectTimeout: for each of them, unless the address says.
+  /// Connects to the first of the address's hosts that is suitable.
+  /// - Parameter connectTimeout: the time for each host, unless the address states one.
   /// - Throws: ``PostgresError`` (`disconnected`, or `refused` for a server that is too old).
   package init(
     _ address: PostgresAddress, library: PostgresLibrary, connectTimeout: Duration = .seconds(15),
@@ -55,7 +55,7 @@ package final class PostgresConnection: @unchecked Sendable {
     reel_postgres_transaction_status(library.table, connection) == Int32(REEL_POSTGRES_IDLE)
   }
 
-  /// The process of the server that was said to be at the other end when the connection was made.
+  /// The server process that was reported when the connection was made.
   var serverProcess: Int { Int(reel_postgres_server_process(library.table, connection)) }
 
   // MARK: Statements
@@ -69,8 +69,8 @@ package final class PostgresConnection: @unchecked Sendable {
 
   /// Begins a transaction that writes, by `statements`.
   ///
-  /// A standby does not even begin one, and says so by the code of what it can't do (0A000): here by that of every other
-  /// server that takes no writes.
+  /// A standby refuses even to begin one, with the code of an unsupported feature (0A000). This throws the code of
+  /// every other server that takes no writes instead.
   package func begin(_ statements: String) throws {
     do {
       try execute(statements)
@@ -79,7 +79,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  /// Carries out one statement, and gives how many rows it changed or gave.
+  /// Carries out one statement, and returns the number of rows that it changed or returned.
   @discardableResult
   package func run(_ statement: String, _ values: [PostgresValue] = []) throws -> Int {
     var changed = 0
@@ -90,7 +90,7 @@ package final class PostgresConnection: @unchecked Sendable {
     return changed
   }
 
-  /// The rows of one statement's answer.
+  /// Returns what `read` makes of each row of a statement's answer.
   package func rows<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> [Value] {
@@ -118,14 +118,14 @@ package final class PostgresConnection: @unchecked Sendable {
     return found
   }
 
-  /// The first row of the answer; nil when there is none.
+  /// Returns what `read` makes of the first row of the answer; nil if there is none.
   package func row<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> Value? {
     try rows(statement, values, read).first
   }
 
-  /// The first column of the first row; nil when there is no row, or NULL in it.
+  /// Returns the first column of the first row; nil if there is no row, or NULL in it.
   package func value<Value: PostgresReadable>(
     _ statement: String, _ values: [PostgresValue] = [], as type: Value.Type = Value.self
   ) throws -> Value? {
@@ -134,9 +134,9 @@ package final class PostgresConnection: @unchecked Sendable {
 
   // MARK: Notifications
 
-  /// What was told to channels that this connection listens to, waiting no longer than `limit` for the first of it.
+  /// Returns the notifications on channels that this connection listens to, waiting for the first one up to `limit`.
   ///
-  /// For a connection of one's own, and to the server itself: one of PgBouncer's is shared, and hears nothing.
+  /// Call this on a connection of one's own, direct to the server: one of PgBouncer's is shared, and receives nothing.
   package func notifications(waiting limit: Duration) throws -> [(channel: String, said: String)] {
     begun = .now
     let end = begun + limit
@@ -155,11 +155,11 @@ package final class PostgresConnection: @unchecked Sendable {
 
   // MARK: Waiting
 
-  /// Of several hosts each gets its turn and its time. libpq, which goes from one that refuses to the next by itself, knows
-  /// no time but where it waits itself.
+  /// Tries several hosts in turn, each with its own timeout. libpq, which goes on from a host that refuses to the next
+  /// by itself, applies a timeout only where it does the waiting.
   private func connect(_ address: PostgresAddress, _ timeout: Duration) throws {
     let settings = library.parts(of: connection)
-    // libpq's least is two seconds.
+    // libpq's minimum is two seconds.
     let timeout =
       settings["connect_timeout"].flatMap { Int($0) }.map { $0 > 0 ? .seconds(max(2, $0)) : timeout }
       ?? timeout
@@ -180,7 +180,7 @@ package final class PostgresConnection: @unchecked Sendable {
   private func connect(within timeout: Duration) throws {
     begun = .now
     let end = begun + timeout
-    // The first thing to wait for is that something can be written (libpq, "PQconnectStartParams").
+    // The first thing to wait for is that the socket can be written to (libpq, "PQconnectStartParams").
     var status = Int32(REEL_POSTGRES_WRITING)
     while status != Int32(REEL_POSTGRES_OK) {
       guard status != Int32(REEL_POSTGRES_FAILED),
@@ -194,7 +194,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  /// Runs `body`, which carries out one statement at most: each is a transaction of its own.
+  /// Runs `body`, which may carry out one statement only: without BEGIN, each statement is a transaction of its own.
   func carryingOutOne<Value>(_ body: () throws -> Value) throws -> Value {
     statementsLeft = 1
     defer { statementsLeft = nil }
@@ -226,12 +226,12 @@ package final class PostgresConnection: @unchecked Sendable {
       }
     }
     let encoded = values.map(\.encoded)
-    // libpq tells lengths in 31 bits; the server takes no message of a gigabyte.
+    // libpq takes lengths of 31 bits, and the server takes no message of a gigabyte.
     guard encoded.reduce(0, { $0 + ($1?.count ?? 0) }) < 1 << 30 else {
       throw PostgresError(.refused, state: "54000", "more is to be written at once than a server takes")
     }
     let lengths = encoded.map { Int32(clamping: $0?.count ?? 0) }
-    // One block for all values; each is followed by a zero, so that an empty one has an address, too.
+    // One block for all values. Each is followed by a zero, so that an empty one has an address, too.
     var block: [UInt8] = []
     block.reserveCapacity(encoded.reduce(0) { $0 + ($1?.count ?? 0) + 1 })
     var offsets: [Int?] = []
@@ -254,8 +254,8 @@ package final class PostgresConnection: @unchecked Sendable {
     guard sent == 1 else { throw lost() }
   }
 
-  /// Sends what has not been sent, waits for the answers to it, and gives each that is none of an error to `body`.
-  /// - Throws: the first error, when all answers have been read.
+  /// Sends what has not been sent, waits for the answers, and passes each that is not an error to `body`.
+  /// - Throws: the first error, once all answers have been read.
   private func finish(_ body: (OpaquePointer) -> Void) throws {
     begun = .now
     let end = begun + timeout
@@ -270,7 +270,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
     if reel_postgres_status(library.table, connection) == Int32(REEL_POSTGRES_BAD) {
       isUsable = false
-      // What the server said last, such as that it is being shut down, may have come before the end.
+      // The server's last message, such as that it is being shut down, may have come before the end.
       throw failure.flatMap { $0.isOutage ? $0 : nil } ?? lost()
     }
     if let failure {
@@ -284,7 +284,7 @@ package final class PostgresConnection: @unchecked Sendable {
       switch reel_postgres_flush(library.table, connection) {
       case 0: return
       case 1:
-        // A server may want its answers read before it reads on.
+        // A server may read on only when its answers are read.
         guard try wait(for: Int16(POLLIN | POLLOUT), until: end) else { throw late() }
         guard reel_postgres_consume(library.table, connection) == 1 else { throw lost() }
       default: throw lost()
@@ -300,7 +300,7 @@ package final class PostgresConnection: @unchecked Sendable {
     return reel_postgres_result(library.table, connection)
   }
 
-  /// False when `end` came first, or what there is of it for those in haste.
+  /// Waits for events. Returns false once `end` is reached, or the earlier limit of a program in haste.
   private func wait(for events: Int16, until end: ContinuousClock.Instant) throws -> Bool {
     while true {
       let (limit, event) = haste.limit(end, since: begun)
@@ -309,7 +309,7 @@ package final class PostgresConnection: @unchecked Sendable {
         pollfd(fd: event, events: Int16(POLLIN), revents: 0),
       ]
       guard files[0].fd >= 0 else { throw lost() }
-      // However long somebody is told to wait (`connect_timeout`), he looks again after a while.
+      // However long the wait may last (`connect_timeout`), look again after a day.
       let left = min(.seconds(86_400), max(.zero, limit - .now)) / .milliseconds(1)
       let count = poll(&files, 2, Int32(left.rounded(.up)))
       if files[0].revents != 0 { return true }
@@ -338,13 +338,13 @@ package final class PostgresConnection: @unchecked Sendable {
     }
     let state = field(Int(REEL_POSTGRES_STATE))
     guard let message = field(Int(REEL_POSTGRES_MESSAGE)) else { return lost() }
-    // libpq's own, such as that the server closed the connection, has no code.
+    // An error of libpq itself, such as that the server closed the connection, has no code.
     return PostgresError(
       state == nil ? .disconnected : .refused, state: state, constraint: field(Int(REEL_POSTGRES_CONSTRAINT)),
       Self.sentence(message, or: "an error without a word"))
   }
 
-  /// In one line, without the end of a sentence.
+  /// Returns `text` in one line; `other` if nothing is left.
   private static func sentence(_ text: String, or other: String) -> String {
     let words = text.split { $0 == "\n" || $0 == "\t" || $0 == "\r" }.map { line in
       line.drop { $0 == " " }
@@ -353,7 +353,7 @@ package final class PostgresConnection: @unchecked Sendable {
   }
 }
 
-/// libpq's connection, which ends with it.
+/// A connection of libpq, which is closed with this object.
 private final class Link {
   let connection: OpaquePointer
   private let library: PostgresLibrary
@@ -373,7 +373,7 @@ private final class Link {
   deinit { reel_postgres_finish(library.table, connection) }
 }
 
-/// Texts for C, ended by NULL, as long as this lives.
+/// C strings, terminated by NULL, which live as long as this object.
 private final class CStrings {
   private(set) var pointers: [UnsafePointer<CChar>?]
 

@@ -1,9 +1,9 @@
-/// The hosts of an address, each to be tried in its turn.
+/// The hosts of an address, to be tried in turn.
 struct PostgresHosts {
-  /// What is to be put in place of the address's own parameters, for each turn; fewer than two where there is one host.
+  /// What replaces the address's own parameters in each turn; fewer than two turns if there is one host.
   let turns: [[String: String]]
 
-  /// - Parameter settings: with what a connection connects, by libpq's names (libpq, "Specifying Multiple Hosts").
+  /// - Parameter settings: the parameters of a connection, by libpq's names (libpq, "Specifying Multiple Hosts").
   init(_ settings: [String: String]) {
     func list(_ name: String) -> [String] {
       guard let text = settings[name], !text.isEmpty else { return [] }
@@ -11,7 +11,7 @@ struct PostgresHosts {
     }
     let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
     let count = max(names.count, addresses.count)
-    // Lists that don't fit together are libpq's to refuse.
+    // libpq itself refuses lists that don't match.
     guard count > 1, [0, count].contains(names.count), [0, count].contains(addresses.count),
       [0, 1, count].contains(ports.count)
     else {
@@ -35,20 +35,20 @@ struct PostgresHosts {
   }
 }
 
-/// Why a server took no connection, as libpq tells it in its most verbose way: the code is taken out of the text.
+/// Why a server refused a connection, from libpq's most verbose message. The code is taken out of the text.
 struct RefusedConnection {
-  /// The last code in it; nil where no server has said one.
+  /// The last code in it; nil if no server has sent one.
   private(set) var state: String?
   private(set) var text = ""
 
-  /// - Parameter said: such as "… failed: FATAL:  57P03: the database system is starting up", and where in the server's
-  ///   source that is.
+  /// - Parameter said: such as "… failed: FATAL:  57P03: the database system is starting up", followed by the place in
+  ///   the server's source.
   init(_ said: String) {
     for line in said.split(separator: "\n") where !line.hasPrefix("LOCATION:") {
       if !text.isEmpty { text += "\n" }
       text += takingOutCode(line)
     }
-    // libpq's own finding.
+    // Messages of libpq itself, which have no code.
     if state == nil, text.contains("session is read-only") || text.contains("server is in hot standby mode") {
       state = PostgresError.takesNoWrites
     }
@@ -65,7 +65,7 @@ struct RefusedConnection {
 }
 
 extension PostgresError {
-  /// What is to be said where none of several hosts would do: what may pass counts for more than what won't.
+  /// Combines the errors of several hosts, none of which was suitable. One that may pass takes precedence.
   init(ofHosts errors: [PostgresError]) {
     let telling =
       errors.first { $0.state == Self.takesNoWrites } ?? errors.first { $0.isPassing } ?? errors.first {

@@ -2,24 +2,25 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A few connections to one server, one for each thread that is at work, and what becomes of work when one is lost.
+/// A few connections to one server, one for each thread at work, with retries when a connection is lost.
 package final class PostgresPool: Sendable {
-  /// How it goes about its work.
+  /// How the pool works.
   package struct Settings: Sendable {
-    /// The most connections at once; a thread that wants one more waits.
+    /// The most connections at once. A thread that needs one more waits.
     package var connections = 4
-    /// How long one statement may take, on either end.
+    /// How long one statement may take, on either side.
     package var statementTimeout = Duration.seconds(60)
-    /// How long to wait for what another transaction has locked.
+    /// How long to wait for a lock of another transaction.
     package var lockTimeout = Duration.seconds(30)
-    /// How long a server that was there before may be gone (a restart, a failover) until all work that waits for it fails.
+    /// How long a server that was there before may be gone (a restart, a failover)
+    /// before all work that waits for it fails.
     package var patience = Duration.seconds(60)
-    /// How long nothing is said of that, and what is called then, once for each time that it is gone: with a sentence.
+    /// How long an outage goes unreported, and what then reports it, once for each outage, with a sentence.
     package var silence = Duration.seconds(1)
     package var onWait: @Sendable (String) -> Void = { _ in }
     /// How long to wait for a server that does not answer a request to connect.
     package var connectTimeout = Duration.seconds(15)
-    /// The most that remains of all these from ``PostgresPool/makeHaste()`` on.
+    /// The longest that any of these may still last after ``PostgresPool/makeHaste()``.
     package var haste = Duration.seconds(5)
 
     package init() {}
@@ -34,11 +35,11 @@ package final class PostgresPool: Sendable {
   private let outage: Outage
   private let state = Mutex(State())
 
-  /// What is said of a pool that was closed.
+  /// The message of a pool that was closed.
   static let closed = "it has been closed"
 
   private struct State {
-    /// The one that was used last is the last.
+    /// The one that was used last comes last.
     var idle: [(connection: PostgresConnection, since: ContinuousClock.Instant)] = []
     var isClosed = false
   }
@@ -66,21 +67,21 @@ package final class PostgresPool: Sendable {
     places = DispatchSemaphore(value: max(1, settings.connections))
   }
 
-  /// Connections of their own to the same server, for what must not wait for the others. Both wait for the server together
-  /// when it is away, and are in haste together.
+  /// Returns a pool of separate connections to the same server, for work that must not wait for other work. In an
+  /// outage, both wait for the server together, and are in haste together.
   package func beside(connections: Int) -> PostgresPool {
     var settings = settings
     settings.connections = connections
     return PostgresPool(address, library, settings, haste, outage)
   }
 
-  /// Closes what is idle; connections that are in use are closed as they come back. Nothing is begun any more.
+  /// Closes idle connections; those in use are closed when they come back. No more work is begun.
   package func close() {
     state.withLock { $0.isClosed = true }
     forgetIdle()
   }
 
-  /// Closes what nobody has used for so long: who waits for something to do leaves the server's connections to others.
+  /// Closes connections that have been unused for this long, so that a process without work leaves them to others.
   package func closeIdle(unusedFor time: Duration) {
     let now = ContinuousClock.now
     let old = state.withLock { state in
@@ -91,18 +92,18 @@ package final class PostgresPool: Sendable {
     _ = old
   }
 
-  /// The program is about to end: work that is under way is finished where the server is there, and given up soon where
-  /// it isn't.
+  /// Prepares for the end of the program: work under way is finished if the server is
+  /// there, and otherwise soon abandoned.
   package func makeHaste() { haste.begin(patience: settings.haste) }
 
-  /// When the server was last away, as far as this process has seen.
+  /// When the last outage ended, as far as this process has seen.
   package var lastOutage: ContinuousClock.Instant? { outage.lastEnd }
 
   // MARK: Work
 
-  /// Reads: each statement sees what was committed when it began. After an outage `body` is run again from its
-  /// beginning. Blocks.
-  /// - Parameter purpose: what is read.
+  /// Reads. Each statement sees what was committed when it began. After an outage, `body`
+  /// runs again from its beginning. Blocks.
+  /// - Parameter purpose: the kind of read.
   package func read<Value>(
     for purpose: ConnectionSettings.Purpose = .reports, _ body: (PostgresConnection) throws -> Value
   ) throws -> Value {
@@ -117,7 +118,7 @@ package final class PostgresPool: Sendable {
     }
   }
 
-  /// Ends a transaction by what `body` has done in it, or rolls it back.
+  /// Ends a transaction by `statement` after `body`, or rolls it back if `body` throws.
   private func ending<Value>(
     _ connection: PostgresConnection, by statement: String, _ body: () throws -> Value
   ) throws -> Value {
@@ -134,13 +135,13 @@ package final class PostgresPool: Sendable {
 
   /// Runs `body` in a transaction, at `READ COMMITTED`, and commits it. Blocks.
   ///
-  /// What another transaction is in the way of is tried again, and so is what was interrupted by an outage, from the
-  /// beginning of `body`. Where the connection was lost while the server was asked to commit, nobody knows whether it
-  /// has: then ``PostgresTransaction/mayBeDone`` is true, and `body` has to look. It can trust what it sees once it holds
-  /// a lock on a row that the earlier attempt has written, or was kept from writing a key that that one has written:
-  /// until that one has ended, it waits there.
-  /// - Parameter isOne: whether `body` carries out one statement, unless ``PostgresTransaction/mayBeDone``. Straight to the
-  ///   server that is one message instead of three.
+  /// After a conflict with another transaction, or an outage, `body` runs again from its beginning. If the
+  /// connection is lost during COMMIT, it is unknown whether that succeeded: then
+  /// ``PostgresTransaction/mayBeDone`` is true, and `body` has to find out. It can trust what it sees once it
+  /// holds a lock on a row that the earlier attempt has written, or was kept from writing a key that the earlier
+  /// attempt has written, because either waits until that attempt has ended.
+  /// - Parameter isOne: whether `body` carries out one statement, unless ``PostgresTransaction/mayBeDone``. On a direct
+  ///   connection, that takes one message instead of three.
   @discardableResult
   package func transaction<Value>(
     ofOneStatement isOne: Bool = false, _ body: (PostgresTransaction) throws -> Value
@@ -183,8 +184,8 @@ package final class PostgresPool: Sendable {
     }
   }
 
-  /// Runs `body` with a connection that nobody else has meanwhile.
-  /// - Parameter purpose: what it is for; straight to the server it is set up for that.
+  /// Runs `body` with a connection that it has to itself.
+  /// - Parameter purpose: what it is for. A direct connection is set up for that.
   package func withConnection<Value>(
     for purpose: ConnectionSettings.Purpose = .reports, _ body: (PostgresConnection) throws -> Value
   ) throws -> Value {
@@ -199,7 +200,7 @@ package final class PostgresPool: Sendable {
     return try body(connection)
   }
 
-  /// A connection beside those of the pool, such as for `LISTEN`, which is whoever asks for it to keep.
+  /// Makes a connection beside those of the pool, such as for `LISTEN`, which the caller keeps.
   package func connect(for purpose: ConnectionSettings.Purpose = .reports) throws -> PostgresConnection {
     let connection = try PostgresConnection(
       address, library: library, connectTimeout: settings.connectTimeout, timeout: settings.statementTimeout,
@@ -211,7 +212,7 @@ package final class PostgresPool: Sendable {
 
   private var sessions: ConnectionSettings { ConnectionSettings(settings) }
 
-  // MARK: Trying again
+  // MARK: Retrying
 
   private func repeating<Value>(isWriting: Bool, _ body: () throws -> Value) throws -> Value {
     var (conflicts, outages) = (0, 0)
@@ -241,7 +242,7 @@ package final class PostgresPool: Sendable {
     }
   }
 
-  /// Between half of `limit` and all of it, so that many who were turned away at once don't come back at once.
+  /// Pauses for between half of `limit` and all of it, so that many who were turned away at once don't return at once.
   private func pause(_ limit: Duration) {
     let microseconds = limit / .microseconds(1)
     usleep(UInt32(microseconds * Double.random(in: 0.5...1)))
@@ -268,7 +269,7 @@ package final class PostgresPool: Sendable {
     }
   }
 
-  /// What was idle when a connection was lost is lost as well, as a rule.
+  /// Drops all idle connections. When one connection is lost, those that were idle usually are, too.
   func forgetIdle() {
     let idle = state.withLock { state in
       defer { state.idle = [] }
@@ -278,33 +279,33 @@ package final class PostgresPool: Sendable {
   }
 }
 
-/// What is done in one transaction.
+/// The work of one transaction.
 package struct PostgresTransaction {
   package let connection: PostgresConnection
-  /// Whether an earlier attempt at the same may have been committed, or be so in a moment.
+  /// Whether an earlier attempt at the same may have been committed, or may be in a moment.
   package let mayBeDone: Bool
 
-  /// As ``PostgresConnection/run(_:_:)``.
+  /// Does the same as ``PostgresConnection/run(_:_:)``.
   @discardableResult
   package func run(_ statement: String, _ values: [PostgresValue] = []) throws -> Int {
     try connection.run(statement, values)
   }
 
-  /// As ``PostgresConnection/rows(_:_:_:)``.
+  /// Does the same as ``PostgresConnection/rows(_:_:_:)``.
   package func rows<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> [Value] {
     try connection.rows(statement, values, read)
   }
 
-  /// As ``PostgresConnection/row(_:_:_:)``.
+  /// Does the same as ``PostgresConnection/row(_:_:_:)``.
   package func row<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> Value? {
     try connection.row(statement, values, read)
   }
 
-  /// As ``PostgresConnection/value(_:_:as:)``.
+  /// Does the same as ``PostgresConnection/value(_:_:as:)``.
   package func value<Value: PostgresReadable>(
     _ statement: String, _ values: [PostgresValue] = [], as type: Value.Type = Value.self
   ) throws -> Value? {

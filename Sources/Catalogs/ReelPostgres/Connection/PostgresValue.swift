@@ -1,11 +1,11 @@
 import CPostgres
 
-/// A value for a statement's `$1`, `$2`, …: sent in PostgreSQL's binary format with its type, so that nothing has to be
-/// quoted.
+/// A value for a statement's `$1`, `$2`, …: sent in PostgreSQL's binary format with its
+/// type, so that nothing needs to be quoted.
 package enum PostgresValue: Hashable, Sendable {
-  /// Of a type that the statement tells.
+  /// NULL, of a type that the statement determines.
   case null
-  /// NULL where a number may stand.
+  /// NULL in place of a number.
   case missingInt
   case bool(Bool)
   case int(Int64)
@@ -16,9 +16,9 @@ package enum PostgresValue: Hashable, Sendable {
   case texts([String?])
   case byteStrings([[UInt8]?])
 
-  /// NULL for nil.
+  /// Nil becomes NULL.
   package static func int(_ value: Int64?) -> PostgresValue { value.map { .int($0) } ?? .missingInt }
-  /// NULL for nil.
+  /// Nil becomes NULL.
   package static func text(_ value: String?) -> PostgresValue { value.map { .text($0) } ?? .null }
 }
 
@@ -52,7 +52,7 @@ extension PostgresValue {
     }
   }
 
-  /// Nil for NULL.
+  /// The bytes to send; nil for NULL.
   var encoded: [UInt8]? {
     switch self {
     case .null, .missingInt: nil
@@ -67,14 +67,14 @@ extension PostgresValue {
     }
   }
 
-  /// No text of PostgreSQL holds a NUL, and to send one would be an error.
+  /// Replaces NUL, which PostgreSQL's texts can't hold and which would be an error.
   private static func bytes(of text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     return bytes.contains(0) ? Array(text.replacing("\0", with: "\u{FFFD}").utf8) : bytes
   }
 
-  /// An array of one dimension: their number, whether there are NULLs, their type, how many, counted from 1; then each
-  /// with its length, -1 for NULL (`array_recv`).
+  /// Encodes an array of one dimension: the number of dimensions, whether there are NULLs, the type, the number of
+  /// elements, the first index (1); then each element with its length, -1 for NULL (`array_recv`).
   private static func array(of type: PostgresType, _ elements: [[UInt8]?]) -> [UInt8] {
     var bytes = bigEndian(Int32(elements.isEmpty ? 0 : 1))
     bytes += bigEndian(Int32(elements.contains { $0 == nil } ? 1 : 0))
@@ -94,9 +94,9 @@ extension PostgresValue {
   }
 }
 
-/// A type that a column may be read as.
+/// A type as which a column can be read.
 package protocol PostgresReadable {
-  /// Nil when the column is of another type.
+  /// Nil if the column is of another type.
   init?(postgres bytes: UnsafeRawBufferPointer, type: UInt32)
 }
 
@@ -126,7 +126,7 @@ extension Bool: PostgresReadable {
 }
 
 extension String: PostgresReadable {
-  /// Also of what PostgreSQL's binary format writes as text: names, enumerations, unknown.
+  /// Also reads other types that PostgreSQL's binary format writes as text: names, enumerations, unknown.
   package init?(postgres bytes: UnsafeRawBufferPointer, type: UInt32) {
     self.init(decoding: bytes, as: UTF8.self)
   }
@@ -138,14 +138,14 @@ extension [UInt8]: PostgresReadable {
   }
 }
 
-/// A row of an answer; valid as long as the closure that got it runs.
+/// A row of an answer; valid as long as the closure that received it runs.
 package struct PostgresRow {
   let library: PostgresLibrary
   let result: OpaquePointer
   let row: Int32
   let columns: [String: Int32]
 
-  /// - Throws: ``PostgresError`` when the column is NULL or of another type.
+  /// - Throws: ``PostgresError`` if the column is NULL or of another type.
   package subscript<Value: PostgresReadable>(_ column: Int) -> Value {
     get throws {
       guard let value = try read(Int32(column), as: Value.self) else {
@@ -160,7 +160,7 @@ package struct PostgresRow {
     get throws { try read(Int32(column), as: Value.self) }
   }
 
-  /// - Throws: ``PostgresError`` when the column is NULL or of another type.
+  /// - Throws: ``PostgresError`` if the column is NULL or of another type.
   package subscript<Value: PostgresReadable>(_ column: String) -> Value {
     get throws {
       guard let value = try read(try number(of: column), as: Value.self) else {
@@ -175,8 +175,8 @@ package struct PostgresRow {
     get throws { try read(try number(of: column), as: Value.self) }
   }
 
-  /// The place in a list of `count` that was sent, which the server counts from 1.
-  /// - Throws: ``PostgresError`` for a place that is not in it.
+  /// Returns the index in a list of `count` that was sent, which the server counts from 1.
+  /// - Throws: ``PostgresError`` if the index is not in the list.
   package func place(_ column: Int = 0, in count: Int) throws -> Int {
     let number: Int = try self[column]
     guard number >= 1, number <= count else {

@@ -1,5 +1,5 @@
-/// Which statements a connection's session has prepared: those that it was given before, so that who asks once pays no
-/// second round trip.
+/// The statements that a connection's session has prepared: only those that it was given before, so that a statement
+/// that is used once costs no second round trip.
 struct PreparedStatements {
   private struct Statement: Hashable {
     let text: String
@@ -7,18 +7,18 @@ struct PreparedStatements {
   }
 
   enum Use: Equatable {
-    /// Sent as it is.
+    /// Sent unprepared.
     case plain
-    /// Known to the server by this name.
+    /// Prepared at the server under this name.
     case prepared(String)
-    /// To be made known to the server by this name, and kept.
+    /// To be prepared under this name, and kept.
     case toPrepare(String)
   }
 
-  /// Nil for one that was used once.
+  /// Nil for a statement that was used once.
   private var names: [Statement: String?] = [:]
   private var count = 0
-  /// What a session holds; beyond that nothing is prepared. Reel has some dozens.
+  /// The most statements of a session; beyond that nothing is prepared. Reel has some dozens.
   private static let most = 200
 
   mutating func use(of text: String, _ types: [UInt32]) -> Use {

@@ -1,36 +1,37 @@
-/// What the end of a worker means for an item that it had taken: decided from facts, which the caller reads and whose
-/// verdict it writes down.
+/// What the death of a worker means for an item that it had taken: decided from facts that the caller reads, as a
+/// verdict that the caller records.
 enum DeathVerdict: Hashable, CaseIterable, Sendable {
-  /// It is free, as it was.
+  /// It is free again, unchanged.
   case innocent
-  /// It may have ended the worker: it is in question, and tried alone next.
+  /// It may have killed the worker. It is in question, and tried alone next.
   case inQuestion
-  /// It was all that the worker was at.
+  /// It was all that the worker was working on, so the death counts against it.
   case counted
-  /// So it was once too often.
+  /// The death counts against it, and is the last one allowed.
   case setAside
 
-  /// What is said of an item that is in question, as its code.
+  /// The code of an item that is in question.
   static let code = "workerDied"
 
   struct Facts: Hashable, Sendable {
-    /// Whether the worker was at it, not only held it; and whether at nothing else.
+    /// Whether the worker was working on it, and not merely holding it; and whether it was working on nothing else.
     var wasInHand = true
     var wasAlone = true
-    /// Whether the database was away since the worker was heard of last: it may have waited for that, or given up.
+    /// Whether the database was away since the worker was last heard of: it may have waited for that, or given up.
     var wasServerAway = false
-    /// Whether most of those who were there fell silent with it.
+    /// Whether most of the workers that were there fell silent with it.
     var fellSilentTogether = false
-    /// Whether it is in question already, which is why it was tried alone.
+    /// Whether the item is already in question, and so was tried alone.
     var isInQuestion = false
-    /// How many workers it has ended before.
+    /// How many workers it has killed before.
     var deaths = 0
   }
 
-  /// - Parameter mostDeaths: how many workers an item may end before it is set aside.
+  /// - Parameter mostDeaths: the number of workers that an item may kill; with the last of them it is set aside.
   static func decide(_ facts: Facts, mostDeaths: Int) -> DeathVerdict {
     guard facts.wasInHand, !facts.wasServerAway else { return .innocent }
-    // Who is in question is judged whatever happens to others: two that end their workers at once would go on for ever.
+    // An item in question is judged whatever happens to others: two that kill their workers at once would go on
+    // forever.
     guard facts.wasAlone, facts.isInQuestion || !facts.fellSilentTogether else { return .inQuestion }
     return facts.deaths + 1 >= mostDeaths ? .setAside : .counted
   }

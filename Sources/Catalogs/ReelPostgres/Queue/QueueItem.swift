@@ -1,21 +1,21 @@
 import FoundationEssentials
 import ReelCore
 
-/// Something that is to be enqueued.
+/// An item to be enqueued.
 package struct NewItem: Hashable, Sendable {
   /// A URL, or an absolute path.
   package let address: SourcePath
-  /// What changes when its bytes do: what its store calls its state, or size and time of modification.
+  /// A text that changes when its bytes do: the store's name for its state, or size and time of modification.
   package let version: String
-  /// Bytes; nil when nobody has said.
+  /// Its size in bytes; nil if unknown.
   package let size: Int64?
 
   package init(address: SourcePath, version: String, size: Int64?) {
     (self.address, self.version, self.size) = (address, version, size)
   }
 
-  /// What tells it from every other: SHA-256 of the address, a zero and the version, computed by the server; where it says
-  /// for which store it is meant, or for which author, of that, too: for another it is another post.
+  /// Returns the bytes whose SHA-256, computed by the server, identifies the item: the address, a zero and the version.
+  /// If the item is meant for a certain store or author, they follow, because it is another post for another.
   func identified(_ wishes: ItemWishes) -> [UInt8] {
     var bytes = address.bytes + [0] + Array(version.utf8)
     if wishes.destination != nil || wishes.author != nil {
@@ -25,11 +25,11 @@ package struct NewItem: Hashable, Sendable {
   }
 }
 
-/// What is asked for an item, beside being published.
+/// What is requested for an item, besides being published.
 package struct ItemWishes: Hashable, Sendable {
-  /// By what it can be found, paused, limited and shared out; empty for none.
+  /// The label by which it can be found, paused, limited and shared out; empty for none.
   package var label = ""
-  /// Where it is to be stored, by what, and whose it is; nil: as the worker that takes it has it.
+  /// Where it is to be stored, by which policy, and for which author; nil for what the worker that takes it has.
   package var destination: String?
   /// As ``QueuePolicy/name``.
   package var policy: String?
@@ -41,31 +41,31 @@ package struct ItemWishes: Hashable, Sendable {
 
   var areLanes: Bool { !label.isEmpty || destination != nil || policy != nil }
 
-  /// What its lane is known by.
+  /// The values that identify its lane.
   var lane: [PostgresValue] { [.text(label), .text(destination), .text(policy)] }
 }
 
-/// A policy that every worker can have from the queue.
+/// A policy that every worker can get from the queue.
 package struct QueuePolicy: Hashable, Sendable {
-  /// A preset's, or a file's with a part of its digest.
+  /// The name of a preset, or of a file with a part of its digest.
   package let name: String
-  /// All that it takes to read it; nil for a preset.
+  /// All that is needed to read it; nil for a preset.
   package let document: String?
 
-  /// The name of what is decided by where nobody names a policy.
+  /// The name of the policy that decides if none is named.
   static let standard = "default"
 
   package init(name: String, document: String?) { (self.name, self.document) = (name, document) }
 }
 
-/// What a label may be.
+/// The rules for labels.
 package enum QueueLabel {
   /// Stands for every label.
   static let all = "*"
   package static let words =
     "up to 100 letters, digits and . _ : / @ -, beginning with a letter or a digit"
 
-  /// Whether it is one; the empty one stands for none.
+  /// Whether it is a valid label. The empty label stands for none.
   package static func isValid(_ label: String) -> Bool {
     guard let first = label.utf8.first else { return true }
     let others = ". _ : / @ -".utf8.filter { $0 != UInt8(ascii: " ") }
@@ -82,20 +82,20 @@ package struct TakenItem: Hashable, Sendable {
   package let id: Int64
   package let address: SourcePath
   package let version: String
-  /// Bytes; nil when nobody has said.
+  /// Its size in bytes; nil if unknown.
   package let size: Int64?
-  /// How many workers died with it alone in their hands.
+  /// How many workers died with it as the only item in their hands.
   package let deaths: Int
-  /// Its last failure, or that a worker died with it in hand.
+  /// The code of its last failure, or of the death of a worker that had it in hand.
   let code: String?
   /// How often it has failed.
   package let failures: Int
-  /// How often it was taken, with this time.
+  /// How often it has been taken, including this time.
   package let attempts: Int64
   let priority: Int64
   let lane: Int64
   package let label: String
-  /// As ``ItemWishes``.
+  /// As in ``ItemWishes``.
   package let policy: String?
   package let author: String?
 
@@ -119,18 +119,18 @@ package struct TakenItem: Hashable, Sendable {
     (lane, label, policy, author) = (0, "", nil, nil)
   }
 
-  /// Whether it may be what a worker died of: it is taken alone.
+  /// Whether a worker may have died of it, so that it is taken alone.
   var isInQuestion: Bool { deaths != 0 || code == DeathVerdict.code }
 }
 
-/// How an item stands.
+/// The state of an item.
 package enum ItemState: Int64, Sendable, CaseIterable {
   case waiting = 0, taken, later, done, refused, failed, setAside, cancelled
 
-  /// Whether nothing more becomes of it by itself.
+  /// Whether nothing more happens to it by itself.
   package var isEnd: Bool { self.rawValue > ItemState.later.rawValue }
 
-  /// As `reel status --json` names it.
+  /// Its name in `reel status --json`.
   package var name: String {
     switch self {
     case .waiting: "waiting"
@@ -154,7 +154,7 @@ package struct ItemOutcome: Sendable {
     case failed(code: String, message: String)
     /// It is tried again after a while, up to a number of times.
     case failedForNow(code: String, message: String)
-    /// It is tried again after a while, however often: what failed may be this machine.
+    /// It is tried again after a while, however often: the fault may be this machine's.
     case putOff(code: String, message: String)
     /// Nothing was done about it: others may take it at once.
     case givenBack

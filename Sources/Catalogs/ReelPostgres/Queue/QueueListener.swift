@@ -2,10 +2,10 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Waits until there may be something to take: an idle worker asks the server next to nothing.
+/// Waits until there may be something to take, so that an idle worker asks the server next to nothing.
 ///
-/// It listens over a connection of its own, and asks over the same. Where that can't be had, or PgBouncer is in between,
-/// which hands the connection that listens to somebody else, the wait is as long as it may be.
+/// It listens over its own connection, and asks over the same. If none can be had, or if PgBouncer is in between, which
+/// gives the listening connection to other clients, each wait lasts as long as it may.
 package final class QueueListener: Sendable {
   private let pool: PostgresPool
   private let chance: @Sendable () -> Double
@@ -17,20 +17,20 @@ package final class QueueListener: Sendable {
   private struct State {
     var connection: PostgresConnection?
     var isPooled = false
-    /// Nobody heard what was told while there was no connection that listens.
+    /// Whether notifications may have been missed while no connection was listening.
     var mayHaveMissed = false
-    /// How often in a row no connection was had, and when the next is asked for.
+    /// How many times in a row no connection could be had, and when to try again.
     var failures = 0
     var nextTry = ContinuousClock.now
   }
 
-  /// As many tries take about a minute.
+  /// The number of failures that are reported. They take about a minute.
   private static let toldAfter = 7
 
   /// - Parameters:
-  ///   - chance: from 0 to 1; decides who of many goes when there is little to take, and when.
-  ///   - onPooler: called once where something stands before the server that passes no notifications on.
-  ///   - onDeafness: called with the reason where the server has given no connection to listen for a minute.
+  ///   - chance: from 0 to 1; decides which of many workers go when there is little to take, and when.
+  ///   - onPooler: called once if something stands before the server that does not pass notifications on.
+  ///   - onDeafness: called with the reason if the server has given no connection to listen for a minute.
   ///   - connect: opens a connection to listen.
   package init(
     _ queue: WorkQueue, chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -42,7 +42,7 @@ package final class QueueListener: Sendable {
     (self.onDeafness, self.connect) = (onDeafness, connect)
   }
 
-  /// Whether it hears of what comes: then there is no need to ask often.
+  /// Whether it receives notifications, so that there is no need to ask often.
   package var isListening: Bool { state.withLock { $0.connection != nil } }
 
   /// Whether there is something that `worker` may take now. Blocks.
@@ -53,7 +53,7 @@ package final class QueueListener: Sendable {
       do {
         return try look(connection)
       } catch {
-        // The pool knows how to wait for a server, and says what is wrong with it.
+        // The pool knows how to wait for a server, and reports what is wrong with it.
         state.connection = nil
         return nil
       }
@@ -62,8 +62,8 @@ package final class QueueListener: Sendable {
     return try CatalogError.mapping(at: pool.address.name) { try pool.read(for: .steps, look) }
   }
 
-  /// Waits no longer than `limit`, and ends within `slice` when `isOver` says so. Of many who wait, no more wake than there
-  /// is to take, and not all at once. Blocks.
+  /// Waits up to `limit`, and ends within `slice` once `isOver` says so. Of many that wait, only about as many wake up
+  /// as there is work for, and not all at once. Blocks.
   /// - Returns: whether it was woken.
   @discardableResult
   package func wait(
@@ -75,7 +75,7 @@ package final class QueueListener: Sendable {
       if missedSomething() { return true }
       guard let word, chance() < word.share else { continue }
       let pause = ContinuousClock.now + word.spread * chance()
-      // The clock goes on between the two looks at it.
+      // The pause may end between these two reads of the clock.
       while !isOver(), .now < pause {
         usleep(UInt32(max(.zero, min(slice, pause - .now)) / .microseconds(1)))
       }
@@ -99,7 +99,7 @@ package final class QueueListener: Sendable {
           return QueueWord(try connection.notifications(waiting: time).map(\.said))
         }
       } catch {
-        // The queue itself will say what is wrong with the server.
+        // A later call on the queue reports what is wrong with the server.
         state.connection = nil
       }
       usleep(UInt32(max(0, time / .microseconds(1))))
@@ -117,7 +117,7 @@ package final class QueueListener: Sendable {
       try connection.execute("LISTEN \(WorkQueue.channel)")
       (state.connection, state.mayHaveMissed, state.failures) = (connection, true, 0)
     } catch {
-      // A server that has no more connections to give must not be asked for one all the time, nor by all at once.
+      // A server that has no connection left must not be asked for one all the time, nor by all workers at once.
       state.failures += 1
       state.nextTry = .now + .seconds(min(60, 1 << min(state.failures - 1, 6))) * (1 - chance() / 2)
       if state.failures == Self.toldAfter { onDeafness((error as? PostgresError)?.message ?? "\(error)") }

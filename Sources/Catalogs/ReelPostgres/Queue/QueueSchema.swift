@@ -2,7 +2,7 @@ import ReelCore
 
 /// The tables of the queue.
 extension PostgresSchema {
-  /// Times are milliseconds since 1970, by the server's clock.
+  /// Times are in milliseconds since 1970, by the server's clock.
   static let queue = """
     -- What is to become a post, once. Rows don't change: its identity is looked up only when something is enqueued, so that
     -- taking and finishing touch no index that is as large as the queue and in no order.
@@ -59,7 +59,7 @@ extension PostgresSchema {
     ) WITH (fillfactor = 20);
     """
 
-  /// Tells deaths from outages, and keeps taking from passing by all that was taken before.
+  /// Distinguishes deaths from outages, and keeps rows that were taken before from slowing down taking.
   static let hands = """
     -- In milliseconds; of an older Reel, which does not say, a minute.
     ALTER TABLE reel.worker ADD COLUMN lease bigint NOT NULL DEFAULT 60000;
@@ -69,14 +69,14 @@ extension PostgresSchema {
     ALTER TABLE reel.work SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
     """
 
-  /// One lease for a process.
+  /// Gives a process one lease.
   static let workerOwner = """
     -- The process that it is, whose lease is its own; null of an older Reel, which renews lease_until alone. Of any other
     -- that column is a copy, for an older Reel to look at.
     ALTER TABLE reel.worker ADD COLUMN IF NOT EXISTS owner bigint;
     """
 
-  /// What an operator steers: what is asked for an item, what holds items back, and what became of them.
+  /// Adds what an operator controls: what is requested for an item, what holds items back, and what became of them.
   static let steering = """
     -- What items that are taken together have in common. Rows don't change.
     CREATE TABLE reel.lane (
@@ -282,11 +282,12 @@ extension PostgresSchema {
     REVOKE ALL ON FUNCTION reel.enqueue FROM PUBLIC;
     """
 
-  /// Advisory locks: older workers against lanes and throttles; lanes in use against their removal.
+  /// The keys of advisory locks: between older workers and new lanes or throttles;
+  /// between lanes in use and their removal.
   private static let olderLock: Int64 = 5_202_010_901
   static let laneLock: Int64 = 5_202_010_902
 
-  /// When the lease of a row of `reel.worker` ends.
+  /// An expression for the end of the lease of a row of `reel.worker`.
   static let endOfWorkersLease =
     "coalesce((SELECT owner.lease_until FROM reel.owner WHERE owner.id = worker.owner), worker.lease_until)"
 }

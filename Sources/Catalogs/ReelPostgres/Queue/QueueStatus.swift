@@ -1,17 +1,17 @@
 import FoundationEssentials
 import ReelCore
 
-/// How the queue stands: for `reel status`.
+/// The state of the queue, for `reel status`.
 package struct QueueStatus: Sendable {
-  /// Somebody who takes items.
+  /// A process that takes items.
   package struct Worker: Sendable {
     package let host: String
     package let pid: Int
     package let destination: String
     package let startedAt: Date
-    /// Whether its lease is over: what it holds is about to be given to others.
+    /// Whether its lease is over, so that what it holds is about to be given to others.
     package let isOverdue: Bool
-    /// Items that it holds, that it has finished, and of these those that did not become posts.
+    /// The numbers of items that it holds, that it has finished, and, of the latter, that did not become posts.
     package let holds: Int
     package let finished: Int
     package let failed: Int
@@ -25,15 +25,15 @@ package struct QueueStatus: Sendable {
     }
   }
 
-  /// Why items are no posts.
+  /// A reason why items are not posts.
   package struct Reason: Sendable {
     package let state: ItemState
     package let code: String
     package let count: Int
-    /// The newest of them, and what was said of it.
+    /// The newest of these items, and its message.
     package let address: SourcePath
     package let message: String
-    /// When the first of them is to be tried.
+    /// When the first of them is to be tried again.
     package let dueAt: Date?
 
     package init(
@@ -44,10 +44,10 @@ package struct QueueStatus: Sendable {
     }
   }
 
-  /// The items of a label; the empty one is of those without.
+  /// The items of a label; the empty label stands for items without one.
   package struct Label: Sendable {
     package let name: String
-    /// In each state; a state without any is not in it.
+    /// Their number in each state; states without any are missing.
     package let items: [ItemState: Int]
     package let oldestWaiting: Date?
 
@@ -64,20 +64,20 @@ package struct QueueStatus: Sendable {
     package init(wishes: ItemWishes, count: Int) { (self.wishes, self.count) = (wishes, count) }
   }
 
-  /// Items in each state; a state without any is not in it.
+  /// The number of items in each state; states without any are missing.
   package let items: [ItemState: Int]
   package let workers: [Worker]
-  /// Items that ended within the last minute.
+  /// The number of items that ended within the last minute, except for cancelled ones.
   package let endedInLastMinute: Int
-  /// Of those that ended within half an hour, how many in each state.
+  /// The number of items that ended within the last half hour, by state.
   package let endedInLastHalfHour: [ItemState: Int]
   package let oldestWaiting: Date?
   package let reasons: [Reason]
   package let labels: [Label]
   package let throttles: [WorkQueue.Throttle]
-  /// Posts whose event nobody has delivered, and nobody lives who is about to.
+  /// The number of posts whose event is undelivered, and which no living process is about to deliver.
   package let undelivered: Int
-  /// What waits, and no worker that lives may take.
+  /// Waiting items that no living worker may take.
   package let unserved: [Unserved]
 
   package init(
@@ -93,8 +93,8 @@ package struct QueueStatus: Sendable {
 }
 
 extension WorkQueue {
-  /// How the queue stands. Looks at every item, which takes a second for some millions.
-  /// - Returns: nil where there is no queue yet, or this role may not read it, which is told by a call of `onDenial`.
+  /// Reads the state of the queue. It looks at every item, which takes a second for some millions.
+  /// - Returns: nil if there is no queue yet, or if this role may not read it; in the latter case `onDenial` is called.
   package static func status(
     _ pool: PostgresPool, onDenial: () -> Void = {}
   ) throws(CatalogError) -> QueueStatus? {
@@ -190,10 +190,10 @@ extension WorkQueue {
         lately.compactMap { state, count in state.map { ($0, count) } }, uniquingKeysWith: +))
   }
 
-  /// Items of a label in a state.
+  /// The number of items of a label in one state.
   private struct LabelCount {
     let label: String
-    /// Nil of a newer Reel.
+    /// Nil for a state that a newer Reel has added.
     let state: ItemState?
     let count: Int
     let oldest: Date

@@ -1,15 +1,16 @@
-/// What is told to those who wait for something to take: how much there is, and how many they are.
+/// What a notification tells workers that wait for items: how many items there are, and how many workers.
 ///
-/// Whoever may log in to the database may say anything on the channel. So each word stands for itself: it can add to what
-/// others have said, at most to one look by everybody, and takes nothing from it.
+/// Anyone who can log in to the database can send anything on the channel. So each word stands alone: it can add to
+/// what others have sent, at most one look by every worker, and takes nothing away from it.
 struct QueueWord: Hashable, Sendable {
-  /// How likely one of those who wait is to go: several for each item, as some are at work. What nobody goes for is found
-  /// by whoever looks next.
+  /// The probability that a waiting worker goes: several go for each item, as some are busy. An item that none goes for
+  /// is found by the next worker that looks.
   let share: Double
-  /// The time over which those that go spread.
+  /// The time over which the workers that go are spread.
   let spread: Duration
 
-  /// - Parameter said: what came at once; nil where nothing of it is a word.
+  /// Nil if none of the messages is a word.
+  /// - Parameter said: the messages that arrived together.
   init?(_ said: [String]) {
     let words = said.compactMap(Self.word)
     guard let spread = words.map(\.spread).min() else { return nil }
@@ -19,7 +20,7 @@ struct QueueWord: Hashable, Sendable {
 
   private static let most = 1_000_000
 
-  /// Two numbers, both of them in digits alone; or nothing, as an older Reel only says that there is something.
+  /// Reads two numbers, both in digits alone; or nothing, because an older Reel only says that there is something.
   private static func word(_ said: String) -> (share: Double, spread: Duration)? {
     if said.isEmpty { return (1, .zero) }
     let parts = said.split(separator: " ", omittingEmptySubsequences: false)
@@ -30,7 +31,7 @@ struct QueueWord: Hashable, Sendable {
     return (min(1, 4 * Double(items) / Double(workers)), .milliseconds(2 * min(workers, 1000)))
   }
 
-  /// No more than ``most``; nil for what is no number.
+  /// Returns ``most`` for anything larger; nil for what is not a number.
   private static func number(_ text: Substring) -> Int? {
     guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
     return min(Int(text) ?? most, most)

@@ -2,26 +2,26 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A process that takes items: a row that hangs on the process's lease (``PostgresOwner``). What it has taken is free again
-/// once that is over; what it says of such an item afterwards does not count. Every call blocks.
+/// A process that takes items: a row that depends on the process's lease (``PostgresOwner``). Once the lease is over,
+/// what it has taken is free again, and what it reports of such an item is ignored. Every call blocks.
 package final class QueueWorker: Sendable {
   /// How items are handled.
   package struct Settings: Sendable {
-    /// How many workers may die with an item alone in their hands before it is set aside.
+    /// The number of workers that may die with an item alone in their hands; with the last of them it is set aside.
     package var mostDeaths = 3
-    /// How often an item may fail for reasons that may pass.
+    /// The number of failures with which an item has failed for good, even if the reasons may pass.
     package var mostFailures = 4
-    /// How long after its first such failure it is tried again; each further time four times as long.
+    /// The pause before it is tried again after its first such failure. Each further pause is four times as long.
     package var pause = Duration.seconds(30)
 
     package init() {}
   }
 
-  /// Which items a worker takes: those that ask for nothing else than it has.
+  /// Which items a worker takes: those that request nothing but what it has.
   package struct Serving: Sendable {
-    /// Their labels; empty for any.
+    /// The labels of its items; empty for any.
     package var labels: [String] = []
-    /// What it has of its own; nil: items may name any.
+    /// The policy that it has of its own; nil if items may name any.
     package var policy: String?
 
     package init(labels: [String] = [], policy: String? = nil) {
@@ -37,14 +37,14 @@ package final class QueueWorker: Sendable {
   private let serving: Serving
   private let clock: @Sendable () -> ContinuousClock.Instant
   private let memory: Mutex<WorkerMemory>
-  /// Who writes the worker down.
+  /// Held while the worker is registered.
   private let registering = Mutex(())
 
-  /// Writes the worker down, as what the process does that has opened the catalog: from now on that one's heartbeat is
-  /// this one's, too.
+  /// Registers the worker, as a part of the process that has opened the catalog, whose
+  /// heartbeat is the worker's from now on.
   /// - Parameters:
   ///   - host: the machine, as `reel status` names it.
-  ///   - destination: where it stores, for `reel status`.
+  ///   - destination: where it stores, for items that name a store, and for `reel status`.
   package convenience init(
     _ catalog: PostgresCatalog, host: String, destination: String, serving: Serving = Serving(),
     settings: Settings = Settings()
@@ -54,7 +54,7 @@ package final class QueueWorker: Sendable {
       serving: serving, settings: settings, clock: { .now })
   }
 
-  /// Writes a worker down that is a process of its own, and lives as long as ``renew()`` is called: for tests.
+  /// Registers a worker that is a process of its own, and alive as long as ``renew()`` is called; for tests.
   package convenience init(
     _ queue: WorkQueue, host: String, destination: String, serving: Serving = Serving(),
     settings: Settings = Settings(), lease: Duration = LeaseTerms.server,
@@ -81,16 +81,17 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// The items that it has taken and said nothing of.
+  /// The items that it has taken and not reported on yet.
   package var held: Set<Int64> { memory.withLock { Set($0.held.keys) } }
 
-  /// Writes the worker down anew, unless another thread has done so meanwhile: what has been taken since is that row's.
-  /// - Parameter old: its row, which others have struck out; 0 for none yet.
+  /// Inserts the worker's row, unless another thread has done so meanwhile: what has
+  /// been taken since belongs to that row.
+  /// - Parameter old: its row, which others have deleted; 0 if there was none yet.
   private func register(inPlaceOf old: Int64) throws(CatalogError) {
     try registering.withLock { _ throws(CatalogError) in
       guard memory.withLock({ $0.worker == old }) else { return }
       let id: Int64? = try queue.catalogErrors {
-        // Not of one statement: that could come to the server late, and strike out the row of a later attempt, under which
+        // Not as one statement: that could reach the server late, and delete the row of a later attempt, under which
         // items have been taken.
         try queue.pool.transaction { tx in
           try tx.value(
@@ -108,7 +109,7 @@ package final class QueueWorker: Sendable {
             ])
         }
       }
-      // Others may have struck out its owner, too: what it claims from now on would be a dead one's.
+      // Others may have deleted its owner, too: then what it claims from now on would belong to a dead process.
       try queue.catalogErrors { try owner.renew() }
       memory.withLock { $0.isWrittenDown(as: id ?? 0, at: clock()) }
     }
@@ -116,14 +117,15 @@ package final class QueueWorker: Sendable {
 
   private var lease: Int64 { Int64(owner.lease / .milliseconds(1)) }
 
-  /// A number of a row, in SQL, as arithmetic bears it: whoever may write to the queue may have written any.
+  /// An expression that limits a number in a row to what arithmetic can bear: anyone who can write to the queue may
+  /// have written any number.
   private static func bounded(_ column: String) -> String {
     "least(greatest(\(column), 0), 1000000000000000)"
   }
 
   // MARK: Taking
 
-  /// Takes up to `count` items, the most urgent and oldest first. One that is in question, because a worker has died that had
+  /// Takes up to `count` items, the most urgent and oldest first. An item in question, because a worker died that had
   /// it in hand, is taken alone.
   package func take(upTo count: Int) throws(CatalogError) -> [TakenItem] {
     let now = clock()
@@ -150,13 +152,13 @@ package final class QueueWorker: Sendable {
       != nil
   }
 
-  /// - Returns: nil when others have found the lease over.
+  /// - Returns: nil if others have found the lease over.
   private func next(_ count: Int, _ look: WorkerMemory.Look) throws -> WorkerMemory.Taking? {
-    // In a transaction of its own it could come to the server late, when this has been tried again: what it takes then
-    // nobody would know of.
+    // Not as one statement: that could reach the server late, after this has been tried again, and
+    // nothing would know what it takes then.
     try queue.pool.transaction { tx in
       if tx.mayBeDone {
-        // Nobody was told whether an earlier attempt was committed. Its end is waited for here.
+        // An earlier attempt may have been committed, with its answer lost. This waits for its end.
         guard try isRegistered(tx, look.worker) else { return nil }
         let lost = try held(by: look.worker, but: look.known, tx)
         if !lost.isEmpty { return WorkerMemory.Taking(items: lost) }
@@ -164,28 +166,28 @@ package final class QueueWorker: Sendable {
       let first = try next(count, look, tx)
       guard let first else { return nil }
       if first.isLimited {
-        // Who takes under limits takes one after the other: what others have taken is to be seen.
+        // Under limits, workers take one after the other, so that each sees what the others have taken.
         try tx.run("SELECT FROM reel.throttle WHERE most IS NOT NULL ORDER BY label FOR UPDATE")
         var whole = look
         whole.place = nil
         return try next(count, whole, order: .underLimits, tx)
       }
-      // Those whose turn it was are being taken by somebody else just now.
+      // Other workers are taking those whose turn it was.
       guard first.items.isEmpty, !first.passedBy, first.lanes > 1, !look.isForOne else { return first }
       return try next(count, look, order: .any, tx)
     }
   }
 
-  /// In which order items are taken where several lanes have some that wait.
+  /// The order in which items are taken if several lanes have some that wait.
   private enum TakingOrder {
     case turns
-    /// In turns, as this one alone takes now.
+    /// In turns, while no other worker takes any.
     case underLimits
-    /// By priority and number alone, of what nobody has locked.
+    /// By priority and number alone, of those that are not locked.
     case any
   }
 
-  /// - Returns: nil when others have found the lease over.
+  /// - Returns: nil if others have found the lease over.
   private func next(
     _ count: Int, _ look: WorkerMemory.Look, order: TakingOrder = .turns, _ tx: PostgresTransaction
   ) throws -> WorkerMemory.Taking? {
@@ -193,9 +195,9 @@ package final class QueueWorker: Sendable {
       .int(look.worker), .int(look.isForOne ? 1 : Int64(count)), .bool(look.isForOne),
     ]
     if let place = look.place { values += [.int(place.lane), .int(place.priority), .int(place.item)] }
-    // By its place in the table, which nobody changes while it is locked. The worker's row is locked, too: who would free
-    // what it holds waits until this is to be seen. Before the place where the last look ended the index is full of what was
-    // taken since the server cleaned up.
+    // Rows are found by their place in the table, which does not change while they are locked. The worker's row is
+    // locked, too, so that whoever would free what it holds waits until this is visible. Before the place where the
+    // last look ended, the index is full of items that were taken since the server last cleaned up.
     let rows = try tx.rows(
       """
       WITH RECURSIVE me AS MATERIALIZED (
@@ -230,7 +232,8 @@ package final class QueueWorker: Sendable {
     return taking
   }
 
-  /// In SQL: the lanes in which something waits, as `waiting`: one step in the index for each, however many there are.
+  /// SQL for the lanes with waiting items, as `waiting`: one step in the index for
+  /// each lane, however many items there are.
   private static func waitingLanes(where condition: String = "true") -> String {
     """
     waiting (lane) AS (
@@ -242,9 +245,10 @@ package final class QueueWorker: Sendable {
     """
   }
 
-  /// In SQL: how many to take of which lanes, as `share`. The most urgent come first; of equal priority each label has its
-  /// turn, whichever waits for longer. Where one lane is all that there is, as a rule, it is looked at once. Where so many labels
-  /// wait that each has one turn at most, one item of each lane is looked at, and of what is less urgent none.
+  /// SQL for how many items to take from which lanes, as `share`. The most urgent come first; at equal
+  /// priority, the labels take turns, whichever has waited longer. If there is only one lane, as is usual, it
+  /// is looked at just once. If so many labels wait that each has one turn at most, one item of each lane is
+  /// looked at, and none that is less urgent.
   private static func shares(behind: Bool, _ order: TakingOrder) -> String {
     let isLimited = order == .underLimits
     let first = """
@@ -301,8 +305,8 @@ package final class QueueWorker: Sendable {
       """
   }
 
-  /// In SQL: the most urgent of all lanes that nobody has locked. As many as are taken are locked, and no more: others look for
-  /// what is left. Among sixteen times as many there is enough beside what others are taking at the moment.
+  /// SQL for the most urgent items of all lanes that are not locked. Only as many as are taken get locked, so that
+  /// others find the rest. Among sixteen times as many, there are enough beside those that others are just taking.
   private static let someOfAll = """
     SELECT work.ctid AS place, \(isInQuestion) AS alone
     FROM share CROSS JOIN LATERAL (
@@ -311,24 +315,24 @@ package final class QueueWorker: Sendable {
     WHERE state = 0 ORDER BY work.priority DESC, work.item LIMIT $2 FOR UPDATE OF work SKIP LOCKED
     """
 
-  /// In SQL: what is behind the place where the last look ended.
+  /// SQL for what is after the place where the last look ended.
   private static let isBehind = "AND priority = $5 AND item > $6"
 
-  /// In SQL, with the worker's row as `me`: whether the worker may take items of a lane at all.
+  /// A condition, with the worker's row as `me`: whether the worker may take items of a lane at all.
   static let serves = """
     (lane.destination IS NULL OR lane.destination = me.destination)
     AND (lane.policy IS NULL OR me.policy IS NULL OR lane.policy = me.policy)
     AND (me.labels IS NULL OR lane.label = ANY(me.labels))
     """
 
-  /// In SQL: whether it may do so now.
+  /// A condition, with the worker's row as `me`: whether the worker may take items of a lane now.
   static let takes = """
     \(serves)
     AND NOT EXISTS (
       SELECT FROM reel.throttle WHERE throttle.label IN (lane.label, '*') AND paused_at IS NOT NULL)
     """
 
-  /// What the worker holds by the tables.
+  /// Returns the items that the worker holds by the tables, except for those that it knows of.
   private func held(by id: Int64, but known: [Int64: Int64], _ tx: PostgresTransaction) throws -> [TakenItem]
   {
     try tx.rows(
@@ -342,11 +346,11 @@ package final class QueueWorker: Sendable {
     ) { try TakenItem($0) }
   }
 
-  /// In SQL, as ``TakenItem/isInQuestion``.
+  /// A condition for ``TakenItem/isInQuestion``.
   private static let isInQuestion = "(deaths <> 0 OR coalesce(code = '\(DeathVerdict.code)', false))"
 
-  /// Writes down which items are being worked on from now on: these alone are in question, should the worker die, not
-  /// those that it holds beside them.
+  /// Records which items are being worked on from now on. Should the worker die, only these are in question, not the
+  /// others that it holds.
   package func begin(_ items: [Int64]) throws(CatalogError) {
     let id = memory.withLock { $0.worker }
     try queue.catalogErrors {
@@ -356,15 +360,15 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// Whether it is tried again when it fails for a reason that may pass.
+  /// Whether the item is tried again if it fails for a reason that may pass.
   package func hasTriesLeft(_ item: TakenItem) -> Bool { item.failures < settings.mostFailures - 1 }
 
   // MARK: Finishing
 
-  /// Writes down what became of items, and, in the same breath, why: what `reel status` shows of their files. One that is not
-  /// this worker's any more, because its lease was over, is left as it is: somebody else has it.
-  /// - Parameter delivered: the page numbers of posts whose events have been delivered. Nobody lists the video of an item that
-  ///   is done again, to find that out.
+  /// Records what became of items and, in the same transaction, why: what `reel status` shows of their files. An item
+  /// that is no longer this worker's, because its lease was over, is left as it is: another worker has it.
+  /// - Parameter delivered: the page numbers of posts whose events have been delivered. An item that is done is not
+  ///   listed again, so no later run would come across its video and find that out.
   package func finish(_ outcomes: [ItemOutcome], delivered: [Int] = []) throws(CatalogError) {
     let (id, held) = memory.withLock { ($0.worker, $0.held) }
     let rows = outcomes.compactMap { one in held[one.item].map { Row(one, of: $0, on: owner.host) } }
@@ -445,7 +449,7 @@ package final class QueueWorker: Sendable {
         .ints(rows.map(\.attempts)), .texts(rows.map(\.host)), .byteStrings(rows.map(\.path)),
         .text(serving.policy ?? QueuePolicy.standard), .ints(delivered.map { Int64($0) }),
       ])
-    // What is put off and given back may be so without end.
+    // Items may be put off and given back without end, so their old history is removed.
     let old = rows.filter { $0.attempts > Self.mostHistory }.map(\.item)
     guard !old.isEmpty else { return }
     try tx.run(
@@ -455,25 +459,25 @@ package final class QueueWorker: Sendable {
       """, [.ints(old), .int(Self.mostHistory)])
   }
 
-  /// A day, in milliseconds: no retry is further away.
+  /// A day, in milliseconds: the longest pause before a retry.
   private static let longestPause = 86_400_000
-  /// As many attempts of an item are remembered.
+  /// The number of attempts of an item that are remembered.
   private static let mostHistory: Int64 = 100
 
-  /// An outcome in the columns that it changes.
+  /// An outcome, as the columns that it changes.
   struct Row {
     let item: Int64
     let state: Int64
     let code: String?
     let message: String?
     let attempts: Int64
-    /// What its file is known by.
+    /// The key of its file in the table of failures.
     let host: String
     let path: [UInt8]
-    /// 1 for a failure that counts as one of those that an item may have.
+    /// 1 for a failure that counts towards `mostFailures`, else 0.
     let counted: Int64
 
-    /// - Parameter host: the machine that the paths of files are of.
+    /// - Parameter host: the machine to which the paths of files belong.
     init(_ outcome: ItemOutcome, of taken: TakenItem, on host: String) {
       (item, attempts) = (outcome.item, taken.attempts)
       (self.host, path) = (PostgresNotes.host(taken.address, here: host), taken.address.bytes)
@@ -495,16 +499,16 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  // MARK: Living
+  // MARK: Heartbeat
 
-  /// Moves the end of the lease.
-  /// - Returns: false when others have found it over: then nothing that was held is its own any more.
+  /// Extends the lease.
+  /// - Returns: false if others have found it over. Then nothing that was held is this worker's any more.
   @discardableResult
   package func renew() throws(CatalogError) -> Bool {
     try signOfLife().isWorkerThere
   }
 
-  /// A sign of life, and what it shows to be done.
+  /// Renews the lease, and frees what is due.
   private func beat() throws(CatalogError) {
     if try signOfLife().isAnythingDue { try free() }
   }
@@ -517,18 +521,18 @@ package final class QueueWorker: Sendable {
     return life
   }
 
-  /// In SQL: whether there is something for ``free()`` to do. As a rule there is nothing, and to look costs the server no
-  /// transaction.
+  /// A condition: whether there is something for ``free()`` to do. Usually there is nothing, and this check costs the
+  /// server no transaction.
   static let isAnythingDue = """
     (EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now))
       OR EXISTS (SELECT FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) <= \(PostgresSchema.now)))
     """
 
-  /// Frees what dead workers had taken, and what was to be tried again by now.
+  /// Frees what dead workers had taken, and what is due to be tried again.
   ///
-  /// ``DeathVerdict`` says what that means for each item. Where this worker was not heard of itself in that time, it accuses
-  /// nobody.
-  /// - Returns: how many items are free again.
+  /// ``DeathVerdict`` decides what that means for each item. If this worker was itself not heard
+  /// of during that time, it accuses none.
+  /// - Returns: the number of items that are free again.
   @discardableResult
   package func freeWhatIsDue() throws(CatalogError) -> Int {
     let isDue = try queue.catalogErrors {
@@ -557,10 +561,12 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// Who is dead is so in the queue and in the catalog alike: what it held in either is free from the same moment on.
+  /// Deletes dead processes from the queue and the catalog alike, so that what they held in
+  /// either is free from the same moment on.
   ///
-  /// Its row among the owners is locked first: a sign of life that comes meanwhile waits, and finds that it holds nothing.
-  /// Who takes or finishes something meanwhile, and holds the row of its worker, is left to the next look.
+  /// The row among the owners is locked first: a heartbeat that comes meanwhile waits, and finds that the
+  /// process holds nothing. A process that is just taking or finishing something, and has its worker's
+  /// row locked, is left to the next look.
   private func strikeOutTheDead(_ tx: PostgresTransaction) throws -> Int {
     var count = 0
     let owners = try tx.rows(
@@ -576,7 +582,7 @@ package final class QueueWorker: Sendable {
       for worker in workers { count += try free(from: worker, tx) }
       try PostgresOwner.strike(owner, in: tx)
     }
-    // Those of an older Reel, and those whose owners are gone.
+    // Workers of an older Reel, and those whose owners are gone.
     let others = """
       lease_until <= \(PostgresSchema.now)
       AND NOT EXISTS (SELECT FROM reel.owner WHERE owner.id = worker.owner)
@@ -647,8 +653,8 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// What a dead worker held. One that says nothing of what it has in hand (an older Reel) may have all in hand. A server's own
-  /// beginning, or the end of its time as a standby, is the end of an outage.
+  /// A query for what a dead worker held. A worker that does not say what it has in hand (an older Reel) may have
+  /// everything in hand. The start of the server, or the end of its time as a standby, counts as the end of an outage.
   private static let estate = """
     SELECT item, \(bounded("deaths")) AS deaths, \(isInQuestion) AS in_question,
       hands IS NULL OR item = ANY(hands) AS in_hand,
@@ -660,12 +666,13 @@ package final class QueueWorker: Sendable {
     FROM reel.worker JOIN reel.work ON work.worker = worker.id AND work.state = 1 WHERE worker.id = $1
     """
 
-  /// In SQL: the last sign of life of a worker.
+  /// An expression for the last heartbeat of a worker.
   private static let lastHeard = "\(bounded(PostgresSchema.endOfWorkersLease)) - \(bounded("lease"))"
 
-  /// Those that live have more than half of their leases before them: who has less than a third was cut off. If so were at
-  /// least two, and most of those who were there by then, it was no item of one of them, which is noted in their hands as the
-  /// item 0. If so was this worker, it accuses nobody: what they have in hand is none, now or when their leases are over.
+  /// Workers that are alive have more than half of their leases left, so one with less than a third was cut off. If at
+  /// least two were, and they are most of those that were there by then, no item of one of them was the cause; that is
+  /// noted in their hands as the item 0. If this worker was cut off, it accuses none: their hands are emptied, so that
+  /// none of their items is in question when their leases are over.
   private func notesThoseThatWentSilentTogether(_ tx: PostgresTransaction) throws {
     let wasCutOff = memory.withLock {
       $0.wasCutOffLately(at: clock(), lastOutage: queue.pool.lastOutage, lease: owner.lease)
@@ -687,8 +694,8 @@ package final class QueueWorker: Sendable {
       """, [.bool(wasCutOff)])
   }
 
-  /// Whether nothing is left to be done that this worker may take, by anybody. What was enqueued for later, and is not due
-  /// yet, is left to whoever works then.
+  /// Whether no item is left that this worker may take, neither waiting, nor taken by any worker, nor to be tried
+  /// again. Items that were enqueued for later and are not due yet don't count.
   package func isQueueEmpty() throws(CatalogError) -> Bool {
     let id = memory.withLock { $0.worker }
     return try queue.catalogErrors {
@@ -711,7 +718,7 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// Whether something waits that this worker may take now.
+  /// Whether an item waits that this worker may take now.
   func isAnythingWaiting(_ db: PostgresConnection) throws -> Bool {
     let id = memory.withLock { $0.worker }
     return try db.value(
@@ -724,15 +731,15 @@ package final class QueueWorker: Sendable {
       """, [.int(id)], as: Bool.self) == true
   }
 
-  /// Gives back what is held, in the queue and in the catalog, and strikes the process out.
+  /// Releases what is held, in the queue and in the catalog, and deletes the process.
   package func retire() throws(CatalogError) {
     try queue.catalogErrors { try owner.retire() }
     memory.withLock { $0.gaveBackAll() }
   }
 
-  /// Gives back what an owner's worker holds, and strikes that out.
+  /// Gives back what an owner's worker holds, and deletes the worker.
   static func giveBack(of owner: Int64, in tx: PostgresTransaction) throws {
-    // Who takes something just now has done so before it is given back.
+    // This waits for a worker that is just taking something, so that this is given back, too.
     _ = try tx.rows("SELECT id FROM reel.worker WHERE owner = $1 FOR UPDATE", [.int(owner)]) { _ in true }
     let count = try tx.run(
       """

@@ -1,31 +1,31 @@
 import FoundationEssentials
 import ReelCore
 
-/// Which items somebody means: those that meet every condition.
+/// Which items are meant: those that meet every condition.
 package struct ItemFilter: Sendable {
   package var items: [Int64]?
   package var states: [ItemState]?
-  /// Of their last failure, refusal or death.
+  /// The codes of their last failure, refusal or death.
   package var codes: [String]?
   package var labels: [String]?
   /// The policies by which they were decided.
   package var policies: [String]?
-  /// Whether they were cancelled, at last or before they ended in another way.
+  /// Whether they were cancelled, finally or before they ended in another way.
   package var areCancelled: Bool?
-  /// Changed then or later.
+  /// Changed at this time or later.
   package var since: Date?
   /// These files, and those below these folders and addresses.
   package var places: [SourcePath]?
 
   package init() {}
 
-  /// Whether it means all there are.
+  /// Whether it selects all items.
   package var isEmpty: Bool {
     items == nil && states == nil && codes == nil && labels == nil && policies == nil && since == nil
       && places == nil
   }
 
-  /// In SQL, of a row of `reel.work` with its item and its lane.
+  /// A condition on a row of `reel.work`, with its item and its lane.
   var condition: (text: String, values: [PostgresValue]) {
     var (parts, values): ([String], [PostgresValue]) = (["true"], [])
     func add(_ value: PostgresValue, _ part: (String) -> String) {
@@ -52,12 +52,12 @@ package struct ItemFilter: Sendable {
   }
 }
 
-/// An item as somebody who looks at the queue sees it.
+/// An item, as shown to people who look at the queue.
 package struct QueuedItem: Sendable {
   package let id: Int64
   package let address: SourcePath
   package let version: String
-  /// Bytes; nil when nobody has said.
+  /// Its size in bytes; nil if unknown.
   package let size: Int64?
   package let state: ItemState
   package let wishes: ItemWishes
@@ -69,15 +69,15 @@ package struct QueuedItem: Sendable {
   package let changedAt: Date
   /// When it is to be tried.
   package let dueAt: Date?
-  /// By whom it was taken last, and when.
+  /// The worker that took it last, and when.
   package let takenBy: String?
   package let takenAt: Date?
-  /// Of its last failure, refusal or death.
+  /// The code and message of its last failure, refusal or death.
   package let code: String?
   package let message: String?
   /// The policy by which it was decided.
   package let decidedBy: String?
-  /// Of one that is taken: whether it is not to be tried again.
+  /// For a taken item: whether it is not to be tried again.
   package let isCancelled: Bool
 
   init(_ row: PostgresRow) throws {
@@ -100,13 +100,13 @@ package struct QueuedItem: Sendable {
 
 /// Something that happened to an item.
 package struct ItemHappening: Sendable {
-  /// How often it had been taken.
+  /// How often the item had been taken.
   package let attempt: Int64
-  /// Nil where an operator did it.
+  /// Nil if an operator did it.
   package let takenBy: String?
   package let takenAt: Date?
   package let at: Date
-  /// After it.
+  /// The item's state afterwards.
   package let state: ItemState
   package let code: String?
   package let message: String?
@@ -125,15 +125,15 @@ package struct ItemHappening: Sendable {
   }
 }
 
-// MARK: Looking
+// MARK: Queries
 
 extension WorkQueue {
   private static let joined = """
     reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
     """
 
-  /// The next items of `filter` in the order in which they were enqueued.
-  /// - Parameter id: where the last look ended.
+  /// Returns the next items of `filter`, in the order in which they were enqueued.
+  /// - Parameter id: the last item of the previous page.
   package func items(
     _ filter: ItemFilter, after id: Int64 = 0, upTo count: Int
   ) throws(CatalogError) -> [QueuedItem] {
@@ -153,7 +153,7 @@ extension WorkQueue {
     }
   }
 
-  /// How many items `filter` means.
+  /// Returns the number of items that `filter` selects.
   package func count(_ filter: ItemFilter) throws(CatalogError) -> Int {
     let (condition, values) = filter.condition
     let count = try catalogErrors {
@@ -164,7 +164,7 @@ extension WorkQueue {
     return count ?? 0
   }
 
-  /// What became of an item, each time that it did not simply become a post; oldest first.
+  /// Returns what became of an item each time that it did not simply become a post; the oldest first.
   package func history(of item: Int64) throws(CatalogError) -> [ItemHappening] {
     try catalogErrors {
       try pool.read { db in
@@ -181,11 +181,11 @@ extension WorkQueue {
 
 // MARK: Steering
 
-/// What an operator does about items.
+/// What an operator does to items.
 package enum Steering: Sendable {
-  /// Puts back what has ended, or waits for its time, as if it had never been tried.
+  /// Puts items back that have ended, or wait for their time, as if they had never been tried.
   case retry
-  /// What waits is not tried; what is taken is not tried again.
+  /// Waiting items are not tried; taken ones are not tried again.
   case cancel
   case priority(Int)
 
@@ -217,7 +217,7 @@ package enum Steering: Sendable {
     }
   }
 
-  /// Items of `condition`, in their order. Gives how many were changed, and the last one that was looked at.
+  /// Returns a statement that changes the first items of `condition`, and returns their number and the last one.
   fileprivate func statement(_ condition: String, upTo count: Int) -> String {
     """
     WITH meant AS MATERIALIZED (
@@ -234,9 +234,9 @@ package enum Steering: Sendable {
 }
 
 extension WorkQueue {
-  /// Does `what` to the items that `filter` means and that are in a state for it, some thousands at a time: what was done
-  /// stays so, should it be cut off.
-  /// - Returns: how many.
+  /// Does `what` to the items that `filter` selects and whose state allows it, some thousands at a time. If it is
+  /// interrupted, what was done stays done.
+  /// - Returns: the number of these items.
   package func steer(_ what: Steering, _ filter: ItemFilter) throws(CatalogError) -> Int {
     var filter = filter
     filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
@@ -253,7 +253,7 @@ extension WorkQueue {
 
   private static let steeredAtOnce = 5000
 
-  /// In SQL: the first items of `condition`, which nobody else changes from now on.
+  /// Returns a query that finds the first items of `condition`, and locks them.
   fileprivate static func locked(_ condition: String, upTo count: Int) -> String {
     "SELECT work.item FROM \(joined) WHERE \(condition) ORDER BY work.item LIMIT \(count) FOR UPDATE OF work"
   }
@@ -264,8 +264,8 @@ extension WorkQueue {
     var calls: [Int64] = []
     return try catalogErrors {
       try pool.transaction { tx in
-        // Nobody was told whether an earlier attempt was committed. Its end is waited for at the items' locks; what it has done is
-        // known by its number.
+        // An earlier attempt may have been committed, with its answer lost. The items' locks wait for its end; what it
+        // has done is recognized by its transaction's number.
         if tx.mayBeDone {
           try tx.run(Self.locked(condition, upTo: Self.steeredAtOnce), values)
           let done = try tx.row(
@@ -286,10 +286,10 @@ extension WorkQueue {
 
   /// What holds items of a label back.
   package struct Throttle: Sendable {
-    /// Nil for items of any.
+    /// Nil for items of any label.
     package let label: String?
     package let pausedSince: Date?
-    /// As many may be taken at once.
+    /// How many may be taken at once; nil for any number.
     package let most: Int64?
 
     package init(label: String?, pausedSince: Date?, most: Int64?) {
@@ -297,7 +297,7 @@ extension WorkQueue {
     }
   }
 
-  /// What holds items back now.
+  /// Returns what holds items back now.
   package func throttles() throws(CatalogError) -> [Throttle] {
     try catalogErrors { try pool.read { db in try Self.throttles(db) } }
   }
@@ -311,7 +311,7 @@ extension WorkQueue {
     }
   }
 
-  /// From now on nobody takes items of `label`, or of any; what is taken is finished.
+  /// Stops the taking of items of `label`, or of any. Items that are taken are finished.
   package func pause(_ label: String?) throws(CatalogError) {
     try setThrottle(label, "paused_at", to: PostgresSchema.now, isFirst: true)
   }
@@ -321,13 +321,13 @@ extension WorkQueue {
     try setThrottle(label, "paused_at", to: "NULL")
   }
 
-  /// How many items of `label`, or of all, may be taken at once; nil for any number.
+  /// Sets how many items of `label`, or of all, may be taken at once; nil for any number.
   package func limit(_ label: String?, to most: Int?) throws(CatalogError) {
     try setThrottle(label, "most", to: most.map { "\(max(0, $0))" } ?? "NULL")
   }
 
-  /// One statement, so that the row is still there when it is changed: another may just be about to remove it.
-  /// - Parameter isFirst: whether what is there already stays.
+  /// Inserts or updates the row in one statement, because another process may just be about to remove it.
+  /// - Parameter isFirst: whether an existing value stays.
   private func setThrottle(
     _ label: String?, _ column: String, to value: String, isFirst: Bool = false
   ) throws(CatalogError) {
@@ -342,15 +342,15 @@ extension WorkQueue {
           """, [label])
         try tx.run(
           "DELETE FROM reel.throttle WHERE label = $1 AND paused_at IS NULL AND most IS NULL", [label])
-        // There may be more to take now, for whoever waits.
+        // Waiting workers may have more to take now.
         _ = try tx.row("SELECT pg_notify($1, '1 0')", [.text(Self.channel)]) { _ in true }
       }
     }
   }
 
-  /// Forgets items that ended longer than `age` ago, with what became of them. One that was done would be enqueued again if
-  /// it is listed again, and then found to be a post already.
-  /// - Returns: how many.
+  /// Forgets items that ended longer than `age` ago, with their history. An item that was done would be enqueued again
+  /// if it is listed again, and then found to be a post already.
+  /// - Returns: the number of these items.
   package func prune(
     _ filter: ItemFilter, endedBefore age: Duration, dryRun: Bool = false
   ) throws(CatalogError) -> Int {
@@ -374,13 +374,13 @@ extension WorkQueue {
     return count
   }
 
-  /// Forgets a thousand items of `condition`.
+  /// Forgets up to a thousand items of `condition`.
   private func pruneSome(_ condition: String, _ values: [PostgresValue]) throws(CatalogError) -> Int {
     var meant: [Int64] = []
     return try catalogErrors {
       try pool.transaction { tx in
-        // Nobody was told whether an earlier attempt was committed. Its end is waited for at the items' locks; then they are there,
-        // or gone.
+        // An earlier attempt may have been committed, with its answer lost. The items' locks wait for its end; then the
+        // items are there, or gone.
         if tx.mayBeDone {
           let left = try tx.run(
             "SELECT FROM reel.work WHERE item = ANY($1) ORDER BY item FOR UPDATE", [.ints(meant)])
@@ -403,7 +403,7 @@ extension WorkQueue {
     }
   }
 
-  /// When the first of those items ended that `filter` means; nil where none has.
+  /// Returns when the first of the items that `filter` selects ended; nil if none has.
   package func firstEnd(_ filter: ItemFilter) throws(CatalogError) -> Date? {
     let (condition, values) = filter.condition
     let moment = try catalogErrors {
@@ -416,11 +416,11 @@ extension WorkQueue {
     return moment.map { Date(milliseconds: $0) }
   }
 
-  /// What nothing asks for any more is asked for anew by whoever enqueues it.
+  /// Removes lanes without items. A lane is added again when an item needs it.
   private func removeUnusedLanes() throws(CatalogError) {
     try catalogErrors {
       try pool.transaction { tx in
-        // Who enqueues just now may be about to use one.
+        // A process that is just enqueuing may be about to use one.
         let isFree: Bool? = try tx.value("SELECT pg_try_advisory_xact_lock(\(PostgresSchema.laneLock))")
         guard isFree == true else { return }
         try tx.run(

@@ -3,14 +3,14 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// The items of a catalog on PostgreSQL, as somebody who fills the queue or looks at it has them. Every call blocks.
+/// The items of a catalog on PostgreSQL, for those that fill the queue or look at it. Every call blocks.
 package struct WorkQueue: Sendable {
   /// The channel on which workers are told that there is something to take.
   static let channel = "reel_queue"
 
   let pool: PostgresPool
 
-  /// Makes the tables where there are none.
+  /// Creates the tables if there are none.
   /// - Throws: ``CatalogError``.
   package init(_ pool: PostgresPool) throws(CatalogError) {
     self.pool = pool
@@ -19,7 +19,7 @@ package struct WorkQueue: Sendable {
 
   private init(of pool: PostgresPool) { self.pool = pool }
 
-  /// The queue that is there, to look at; nil where there is none. Makes nothing.
+  /// Returns the existing queue, to look at; nil if there is none. Creates nothing.
   package static func existing(_ pool: PostgresPool) throws(CatalogError) -> WorkQueue? {
     let queue = WorkQueue(of: pool)
     let isThere = try queue.catalogErrors {
@@ -47,13 +47,13 @@ package struct WorkQueue: Sendable {
     }
   }
 
-  /// What `body` throws, as of the catalog that the queue is in.
+  /// Runs `body`, and rethrows its errors as those of the catalog that the queue is in.
   @discardableResult
   func catalogErrors<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
     try CatalogError.mapping(at: pool.address.name, body)
   }
 
-  /// How many were enqueued, and how many there had been before.
+  /// The numbers of items that were enqueued, and that were there before.
   package struct Enqueued: Hashable, Sendable {
     package var new = 0
     package var known = 0
@@ -61,26 +61,26 @@ package struct WorkQueue: Sendable {
     package init() {}
   }
 
-  /// A state that was overwritten before anybody had read it, and is listed again: it is there once more. And one that was
-  /// refused by another policy than the one that is named now.
-  /// - Parameter policy: the named one, in SQL.
+  /// A condition for items that are put back: one whose state was overwritten before it was read, and is listed again;
+  /// or one that was refused by another policy than the one that is named now.
+  /// - Parameter policy: an expression for the named policy.
   private static func isBack(_ policy: String) -> String {
     "(NOT work.is_cancelled AND (work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND coalesce(work.policy, '') <> \(policy)))"
   }
 
-  /// The lane of an item for which another policy, or another label, is asked; all else that it asks for stays. In SQL, with
-  /// its lane.
+  /// An expression for the lane of an item, given its present lane, if another policy or label is requested. All else
+  /// that was requested for it stays.
   private static let laneAsked = """
     CASE WHEN $6 = 0 THEN work.lane
       ELSE reel.lane_of(CASE WHEN $9 = '' THEN lane.label ELSE $9 END, lane.destination, coalesce($8, lane.policy)) END
     """
 
-  /// Puts items into the queue: those that it never had, those whose state is there again, and those that another policy
-  /// has refused than the one that is asked for. Of the others, those that nobody has taken yet are judged by that policy,
-  /// and have the label that is named with it; all else about them stays as it is.
+  /// Puts items into the queue: new ones, ones whose state is there again, and ones that another policy has refused
+  /// than the requested one. Of the others, those that are not taken yet will be judged by that policy, and get the
+  /// label that is named with it; all else about them stays as it is.
   /// - Parameters:
   ///   - priority: the higher, the earlier.
-  ///   - time: not to be taken earlier; nil for now.
+  ///   - time: when they may be taken at the earliest; nil for now.
   package func enqueue(
     _ items: [NewItem], priority: Int = 0, wishes: ItemWishes = ItemWishes(), at time: Date? = nil
   ) throws(CatalogError) -> Enqueued {
@@ -93,8 +93,8 @@ package struct WorkQueue: Sendable {
         let lane =
           wishes.areLanes
           ? try tx.value("SELECT reel.lane_of($1, $2, $3)", wishes.lane, as: Int64.self) ?? 0 : 0
-        // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
-        // other in a circle: the server ends one of them, which is tried again.
+        // In the order of the list, which is that of their numbers. Two processes that enqueue the same items at once
+        // may deadlock: the server ends one of the transactions, which is tried again.
         let touched = try tx.rows(
           """
           WITH listed AS (
@@ -132,8 +132,8 @@ package struct WorkQueue: Sendable {
         ) { try $0[0] as Bool }
         let new = touched.count { $0 }
         try Self.notify(tx, of: touched.count)
-        // Nobody was told whether an earlier attempt was committed. What it has made is known by its number, now that its end
-        // has been waited for.
+        // An earlier attempt may have been committed, with its answer lost. Now that its end has been waited for, what
+        // it has written is recognized by its transaction's number.
         let before = tx.mayBeDone ? try made(by: earlier, of: items, wishes, tx) : 0
         var count = Enqueued()
         count.new = before + new
@@ -143,10 +143,10 @@ package struct WorkQueue: Sendable {
     }
   }
 
-  /// The number of a transaction, as the rows that it writes have it.
+  /// A query for the number of the current transaction, as in the rows that it writes.
   static let callNumber = "SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint"
 
-  /// How many of `items` were made, or put back, by the transaction of that number.
+  /// Returns how many of `items` were added, or put back, by the transaction of that number.
   private func made(by call: Int64?, of items: [NewItem], _ wishes: ItemWishes, _ tx: PostgresTransaction)
     throws -> Int
   {
@@ -159,7 +159,7 @@ package struct WorkQueue: Sendable {
       """, [.byteStrings(items.map { $0.identified(wishes) }), .int(call)]) ?? 0
   }
 
-  /// Sets an item back to what it was when it was enqueued, in SQL.
+  /// Assignments that reset an item to what it was when it was enqueued.
   static let asNew =
     "state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, is_cancelled = false, changed_at = \(PostgresSchema.now)"
 
@@ -175,7 +175,7 @@ package struct WorkQueue: Sendable {
     }
   }
 
-  /// A policy that items ask for; without a document where the queue has none, as of a preset.
+  /// Returns a policy that items request; without a document if the queue has none, as for a preset.
   package func policy(named name: String) throws(CatalogError) -> QueuePolicy {
     let document = try catalogErrors {
       try pool.read(for: .steps) { db in
@@ -185,7 +185,7 @@ package struct WorkQueue: Sendable {
     return QueuePolicy(name: name, document: document)
   }
 
-  /// What ``enqueue(_:priority:wishes:at:)`` would do.
+  /// Returns what ``enqueue(_:priority:wishes:at:)`` would do.
   package func wouldEnqueue(
     _ items: [NewItem], wishes: ItemWishes = ItemWishes()
   ) throws(CatalogError) -> Enqueued {
@@ -206,12 +206,12 @@ package struct WorkQueue: Sendable {
     return count
   }
 
-  /// Wakes as many of those who wait for something to take as `count` items are worth. Those who hear nothing, behind
-  /// PgBouncer, look every few seconds.
+  /// Wakes as many waiting workers as `count` items call for. Workers behind PgBouncer, which
+  /// receive nothing, look every few seconds.
   static func notify(_ tx: PostgresTransaction, of count: Int) throws {
     if count == 0 { return }
     _ = try tx.row(
-      // Where not everybody may take everything, everybody looks.
+      // If not every worker may take every item, all of them look.
       """
       SELECT pg_notify($1, $2 || ' ' || CASE WHEN EXISTS (SELECT FROM reel.lane WHERE id <> 0) THEN 0
         ELSE (SELECT count(*) FROM reel.worker) END)

@@ -9,16 +9,17 @@ struct WorkerMemory {
 
   /// What to ask the server for.
   struct Look {
-    /// The worker's row.
+    /// The number of the worker's row.
     let worker: Int64
-    /// What it knows that it holds: the number of each one's taking, as it may have been given back and taken again since.
+    /// The items that it knows it holds, each with the number of its taking: it may have
+    /// been given back and taken again since.
     let known: [Int64: Int64]
-    /// Where the last look ended; nil from the beginning.
+    /// Where the last look ended; nil to look from the beginning.
     var place: Place?
-    /// Whether what is in question may be taken; then no more than one item.
+    /// Whether an item in question may be taken; then no more than one item is.
     var isForOne: Bool
 
-    /// Where to look next, after this has given `found`.
+    /// Returns where to look next, after this look has given `found`; nil if there is no need to.
     func next(after found: Taking) -> Look? {
       guard found.items.isEmpty else { return nil }
       var next = self
@@ -29,38 +30,38 @@ struct WorkerMemory {
     }
   }
 
-  /// What a look gave.
+  /// The result of a look.
   struct Taking {
     var items: [TakenItem] = []
-    /// Whether what is to be taken alone was among those that were looked at, and left.
+    /// Whether an item that must be taken alone was seen and left.
     var passedBy = false
-    /// Nothing was taken, because there are limits, under which one takes after the other.
+    /// Whether nothing was taken because there are limits, under which workers take one after the other.
     var isLimited = false
-    /// In how many lanes something waited.
+    /// The number of lanes with waiting items.
     var lanes: Int64 = 1
   }
 
-  /// Between two looks from the beginning: what was given back, or is more urgent, is seen by the next.
+  /// The time between two looks from the beginning, which see what was given back, or is more urgent.
   static let lookPause = Duration.seconds(1)
 
-  /// Its row; 0 before there is one.
+  /// The number of its row; 0 before there is one.
   private(set) var worker: Int64 = 0
-  /// What is held, as it was taken.
+  /// The items that are held, as they were taken.
   private(set) var held: [Int64: TakenItem] = [:]
-  /// The one that is held alone.
+  /// The item that is held alone.
   private var single: Int64?
-  /// Whether an item that is to be taken alone was passed by: its turn comes before anything else is taken.
+  /// Whether an item that must be taken alone was passed by. It is taken before anything else.
   private var hasPassedBy = false
   private var place: Place?
-  /// When it was last looked from the beginning.
+  /// When the last look from the beginning was.
   private var looked: ContinuousClock.Instant?
-  /// The last sign of life, and the end of the last time that none came through for most of a lease.
+  /// The last heartbeat, and the end of the last time that none succeeded for most of a lease.
   private var heard: ContinuousClock.Instant
   private var wasSilent: ContinuousClock.Instant?
 
   init(at now: ContinuousClock.Instant) { heard = now }
 
-  /// It was written down anew, and holds nothing.
+  /// Starts again with a new row, which holds nothing.
   mutating func isWrittenDown(as worker: Int64, at now: ContinuousClock.Instant) {
     let wasSilent = wasSilent
     self = WorkerMemory(at: now)
@@ -69,7 +70,7 @@ struct WorkerMemory {
 
   // MARK: Taking
 
-  /// What to look for; nil where nothing may be taken beside what is held.
+  /// Returns what to look for; nil if nothing may be taken beside what is held.
   func look(at now: ContinuousClock.Instant) -> Look? {
     if single != nil || hasPassedBy && !held.isEmpty { return nil }
     let isRecent = looked.map { now - $0 < Self.lookPause } ?? false
@@ -84,13 +85,13 @@ struct WorkerMemory {
     single = taking.items.first(where: \.isInQuestion)?.id
     hasPassedBy = taking.passedBy
     if look.place == nil { looked = now }
-    // Where several lanes have their turns, each look is at all of them.
+    // If several lanes take turns, each look is at all of them.
     place =
       taking.lanes > 1
       ? nil : taking.items.last.map { Place(lane: $0.lane, priority: $0.priority, item: $0.id) }
   }
 
-  /// What was said of these takings is written down.
+  /// Forgets takings whose outcomes have been recorded.
   mutating func isSaid(of takings: [(item: Int64, attempts: Int64)], as worker: Int64) {
     guard self.worker == worker else { return }
     for taking in takings where held[taking.item]?.attempts == taking.attempts { held[taking.item] = nil }
@@ -99,16 +100,16 @@ struct WorkerMemory {
 
   mutating func gaveBackAll() { (held, single) = ([:], nil) }
 
-  // MARK: Living
+  // MARK: Heartbeat
 
-  /// A sign of life came through.
+  /// Notes that a heartbeat has succeeded.
   mutating func isHeard(at now: ContinuousClock.Instant, lease: Duration) {
     if now - heard > lease * 2 / 3 { wasSilent = now }
     heard = now
   }
 
-  /// Whether it was not heard of, or saw the database away, less than a lease ago: who was silent in that time may have
-  /// been so for the same reason. In a fleet of two nobody else could tell.
+  /// Whether this worker was not heard of, or saw the database away, less than a lease ago. Workers that were silent
+  /// during that time may have been so for the same reason. In a fleet of two, no other worker could tell.
   func wasCutOffLately(
     at now: ContinuousClock.Instant, lastOutage: ContinuousClock.Instant?, lease: Duration
   ) -> Bool {

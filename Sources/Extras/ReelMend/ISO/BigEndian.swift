@@ -1,5 +1,5 @@
 extension Collection where Element == UInt8, Index == Int {
-  /// The number at `offset` from the beginning; bytes beyond the end count as zeros.
+  /// Returns the 32-bit number at `offset` from the beginning. Bytes beyond the end count as zeros.
   func bigEndian32(at offset: Int) -> UInt32 {
     var number: UInt32 = 0
     for place in offset..<offset + 4 {
@@ -9,12 +9,12 @@ extension Collection where Element == UInt8, Index == Int {
     return number
   }
 
-  /// The same of eight bytes.
+  /// The same for 64 bits.
   func bigEndian64(at offset: Int) -> UInt64 {
     UInt64(bigEndian32(at: offset)) << 32 | UInt64(bigEndian32(at: offset + 4))
   }
 
-  /// The same of two bytes.
+  /// The same for 16 bits.
   func bigEndian16(at offset: Int) -> UInt16 {
     UInt16(truncatingIfNeeded: bigEndian32(at: offset) >> 16)
   }
@@ -25,7 +25,7 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
   }
 
-  /// Writes `number` at `offset`, where there is room for it.
+  /// Writes `number` at `offset`, if there is room for it.
   mutating func setBigEndian<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
     let width = MemoryLayout<Number>.size
     guard offset >= 0, offset + width <= count else { return }

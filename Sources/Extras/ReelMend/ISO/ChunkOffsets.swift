@@ -1,19 +1,19 @@
 import ReelCore
 import ReelProbe
 
-/// What came of moving the places that an index names.
+/// The result of adjusting the positions that an index names.
 struct ChunkMove {
-  /// A place needs more bits than its table has; nothing is of use then.
+  /// A position needs more bits than its table has. Then the result cannot be used.
   var needsMore = false
-  /// A place is another one now.
+  /// A position has changed.
   var isMoved = false
-  /// A place is left out of the file, or was never in it.
+  /// A position is left out of the file, or was never in it.
   var isLost = false
 }
 
-// The places in the file that an index names (ISO/IEC 14496-12, 8.7.5 and 8.7.9).
+// The positions in the file that an index names (ISO/IEC 14496-12, 8.7.5 and 8.7.9).
 extension MovieBox {
-  /// Of a whole index: makes every place one in the file to be written.
+  /// For a whole index: changes every position to that in the file to be written.
   mutating func moveChunks(to places: SourcePlaces) -> ChunkMove {
     var move = ChunkMove()
     changeEach("trak") { track in
@@ -29,8 +29,8 @@ extension MovieBox {
     return move
   }
 
-  /// Of a whole index: with tables of 64 bits.
-  /// - Throws: `notMendable` where there is a table that has no such form.
+  /// For a whole index: returns it with 64-bit tables.
+  /// - Throws: `notMendable` if there is a table that has no such form.
   func withWideChunkOffsets() throws(MendError) -> MovieBox {
     var wide = self
     try wide.changeEach("trak") { track throws(MendError) in

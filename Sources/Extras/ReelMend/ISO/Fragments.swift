@@ -3,14 +3,14 @@ import ReelProbe
 
 /// What the fragments of a file add to the samples of its tracks (ISO/IEC 14496-12, 8.8).
 struct Fragments {
-  /// By the number of the track.
+  /// The samples of each track by its ID.
   private(set) var tables: [UInt32: SampleTable] = [:]
-  /// When the first sample of a track is decoded, in its ticks.
+  /// The decoding time of each track's first sample, in its ticks.
   private(set) var starts: [UInt32: UInt64] = [:]
-  /// The time after the last sample.
+  /// The end of each track's last sample, in its ticks.
   private var ends: [UInt32: UInt64] = [:]
   private let defaults: [UInt32: Defaults]
-  /// Tracks of which every sample may be the first to be decoded.
+  /// The sound tracks, in which decoding may begin with any sample.
   private let sounds: Set<UInt32>
 
   private struct Defaults {
@@ -22,7 +22,7 @@ struct Fragments {
   private static let largestFragment: Int64 = 16 << 20
   private static let damaged = MendError(.corrupt, "a fragment of it contradicts itself; get a complete copy")
 
-  /// All fragments that are whole.
+  /// Reads all complete fragments.
   init(of file: MovieFile, _ source: BoundedSource) throws(MendError) {
     var defaults: [UInt32: Defaults] = [:]
     for box in file.movie["mvex"]?.boxes ?? [] where box.type == "trex" && box.bytes.count >= 24 {
@@ -49,7 +49,7 @@ struct Fragments {
     }
   }
 
-  /// Where the data of a track's part of a fragment ends.
+  /// Adds a track's part of a fragment. Returns where its data ends.
   private mutating func take(
     _ boxes: [MovieBox], fragment: Int64, previousEnd: Int64
   ) throws(MendError) -> Int64 {
@@ -84,7 +84,8 @@ struct Fragments {
     return end
   }
 
-  /// A fragment that begins later or earlier than the one before it ends changes how long that one's last sample lasts.
+  /// Begins a fragment of a track. If it does not begin where the one before ends, the duration of that one's last
+  /// sample changes accordingly.
   private mutating func begin(_ number: UInt32, at time: UInt64) throws(MendError) {
     guard time < UInt64(1) << 60 else { throw Self.damaged }
     let end = ends[number] ?? 0
@@ -141,7 +142,7 @@ struct Fragments {
       tables[number]?.samples.append(
         Sample(
           offset: offset, size: size, duration: duration, shift: shift, description: description,
-          // Not a sync sample, or one that depends on others (8.8.3).
+          // The flags of a sample that is no sync sample, or depends on others (8.8.3).
           isSync: sounds.contains(number) || marks & 0x0101_0000 == 0))
       offset += Int64(size)
       added += UInt64(duration)

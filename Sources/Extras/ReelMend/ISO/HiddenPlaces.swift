@@ -1,18 +1,18 @@
 import ReelCore
 import ReelProbe
 
-/// Where cameras leave their way besides metadata: in media data that belongs to no sample (dashcams put blocks of it between
-/// samples), and in text that is shown.
+/// The places besides metadata where cameras leave their route: media data that belongs to no sample (dashcams put
+/// blocks of it between samples), text that is shown, and the pictures themselves.
 struct HiddenPlaces {
   let file: MovieFile
   let source: BoundedSource
-  /// Of the tracks that stay.
+  /// The tracks that are kept.
   let tracks: [MovieBox]
-  /// The samples of each track by its number, where they are in fragments.
+  /// The samples of each track by its number, if they are in fragments.
   let fragments: [UInt32: SampleTable]
 
-  /// Media data that nobody reads.
-  /// - Parameter kept: what samples and items have.
+  /// Returns media data that no reader uses.
+  /// - Parameter kept: the bytes of samples and items.
   func unused(_ kept: [Range<Int64>]) -> [Range<Int64>] {
     let media = file.boxes.filter { $0.type == "mdat" && $0.contents < min($0.end, file.size) }
       .map { $0.contents..<min($0.end, file.size) }
@@ -21,7 +21,7 @@ struct HiddenPlaces {
 
   private static let text: Set<FourCharacterCode> = ["text", "sbtl", "subt", "clcp"]
 
-  /// - Throws: `notMendable` where text that is shown tells where it was recorded.
+  /// - Throws: `notMendable` if text that is shown gives away where the video was recorded.
   func refuseText() throws(MendError) {
     for track in tracks where track.handler.map(Self.text.contains) ?? false {
       for sample in try samples(track, upTo: SampleSearch.looked, arePictures: false)
@@ -34,8 +34,8 @@ struct HiddenPlaces {
     }
   }
 
-  /// - Parameter stripping: what is to be taken out.
-  /// - Throws: `notMendable` where the pictures themselves tell it.
+  /// - Parameter stripping: what is to be removed.
+  /// - Throws: `notMendable` if the pictures themselves give it away.
   func refusePictures(_ stripping: Stripping) throws(MendError) {
     for track in tracks where track.handler == "vide" {
       let found = try samples(track, upTo: Int64(CameraMessage.looked), arePictures: true)
@@ -50,7 +50,7 @@ struct HiddenPlaces {
     }
   }
 
-  /// The beginnings of the samples of a track that are looked at.
+  /// Returns the beginnings of those samples of a track that are examined.
   private func samples(
     _ track: MovieBox, upTo most: Int64, arePictures: Bool
   ) throws(MendError) -> [[UInt8]] {

@@ -1,13 +1,14 @@
 import ReelProbe
 
-/// What is taken out of a file's boxes, by the list of places that says what they give away (``MoviePlaces``).
+/// The rules for what is removed from a file's boxes, by the list of places that says what they give away
+/// (``MoviePlaces``).
 struct MetadataStripping {
-  /// Nil where only Content Credentials go.
+  /// What is removed; nil if only Content Credentials are.
   let stripping: Stripping?
   let dropsCredentials: Bool
-  /// The handler of the track that is looked into.
+  /// The handler type of the track that is looked into.
   fileprivate var handler: FourCharacterCode?
-  /// The numbers of all tracks, where an index is looked into.
+  /// The IDs of all tracks, if an index is looked into.
   fileprivate var tracks: Set<UInt32> = []
 
   init(stripping: Stripping?, dropsCredentials: Bool) {
@@ -18,10 +19,10 @@ struct MetadataStripping {
     case stays, goes, isLookedInto, isPicture
   }
 
-  /// What becomes of a box.
+  /// Returns what happens to a box.
   /// - Parameters:
-  ///   - parent: the type of what it stands in; nil for the file.
-  ///   - isWhole: whether `contents` are all there is in it.
+  ///   - parent: the type of the box that contains it; nil for the file.
+  ///   - isWhole: whether `contents` returns all of it.
   func fate(
     of type: FourCharacterCode, in parent: FourCharacterCode?, isWhole: Bool = true,
     _ contents: () -> ArraySlice<UInt8>
@@ -31,7 +32,7 @@ struct MetadataStripping {
     case .nothing: return .stays
     case .parts: return isWhole ? .isLookedInto : stripping == nil ? .stays : .goes
     case .picture: return .isPicture
-    // What a manifest says, of places and makers, is not taken apart.
+    // What a manifest says about locations and makers is not removed piece by piece.
     case .credentials:
       let tells =
         switch stripping {
@@ -40,7 +41,7 @@ struct MetadataStripping {
         case nil: false
         }
       return dropsCredentials || tells ? .goes : .stays
-    // What was not looked at to its end may name a place.
+    // A box that was not examined to its end may name a location.
     case .identity where !isWhole: return stripping == nil ? .stays : .goes
     default: return stripping?.takes(disclosure) ?? false ? .goes : .stays
     }
@@ -48,8 +49,8 @@ struct MetadataStripping {
 }
 
 extension MovieBox {
-  /// Of an index, or of what holds metadata: takes out what is given away.
-  /// - Returns: whether there was any.
+  /// For an index, or a box of metadata: removes what it gives away.
+  /// - Returns: whether anything was removed.
   mutating func strip(_ rules: MetadataStripping) -> Bool {
     let before = self
     var rules = rules
@@ -73,7 +74,7 @@ extension MovieBox {
     guard case .boxes(let head, var boxes, var tail) = content else { return }
     content = .bytes([])
     if type == "meta", let stripping = rules.stripping { boxes = Self.withoutKeys(boxes, stripping) }
-    // What is behind the last box and is none.
+    // Bytes after the last box that are no box.
     if rules.stripping != nil { tail = [UInt8](repeating: 0, count: tail.count) }
     boxes = boxes.compactMap { box in
       switch rules.fate(of: box.type, in: type, { box.contents }) {
@@ -90,12 +91,12 @@ extension MovieBox {
     content = .boxes(head: head, boxes, tail: tail)
   }
 
-  /// Of metadata whose items are named by their keys' numbers (QuickTime): without the keys that give something away, and
-  /// their items.
+  /// For metadata whose items refer to keys by their numbers (QuickTime): returns the boxes without the keys that give
+  /// something away, and without their items.
   private static func withoutKeys(_ boxes: [MovieBox], _ stripping: Stripping) -> [MovieBox] {
     guard let keys = boxes.first(where: { $0.type == "keys" })?.bytes, keys.count >= 8 else { return boxes }
     let (all, _) = children(of: keys.dropFirst(8))
-    // The number of each key from then on; those that go have none.
+    // The new number of each key. Those that are removed have none.
     var (numbers, kept): ([UInt32: UInt32], [MovieBox]) = ([:], [])
     let items = boxes.first { $0.type == "ilst" }?.boxes ?? []
     for (index, key) in all.enumerated() {
@@ -131,14 +132,14 @@ extension MovieBox {
 
   // MARK: Covers
 
-  /// Of an item: its pictures without their metadata.
-  /// - Parameter mayStay: whether what is no picture is something else, and not a cover that can't be taken apart.
-  /// - Returns: nil where nothing is left of it.
+  /// For an item: returns it with its pictures, without their metadata.
+  /// - Parameter mayStay: whether data that is no picture is something else, and not a cover that cannot be parsed.
+  /// - Returns: nil if nothing is left of it.
   private func withPictures(_ rules: MetadataStripping, mayStay: Bool) -> MovieBox? {
     var item = self
     let (parts, rest) = Self.children(of: contents)
     let kept = parts.compactMap { part -> MovieBox? in
-      // A cover's name is that of a file.
+      // A cover's name is a file name.
       guard part.type == "data" else { return mayStay || rules.stripping != .everything ? part : nil }
       guard let picture = PictureMetadata(part.contents.dropFirst(8)) else {
         return mayStay || rules.stripping == nil ? part : nil
@@ -155,7 +156,7 @@ extension MovieBox {
 
   // MARK: Names, and what is left in sample entries
 
-  /// Of a handler (ISO/IEC 14496-12, 8.4.3): its name is text for whoever debugs a player.
+  /// For a handler (ISO/IEC 14496-12, 8.4.3): blanks its name, which is only meant for debugging players.
   private mutating func blankHandlerName() {
     let start = 24
     guard case .bytes(var bytes) = content, bytes.count > start,
@@ -165,11 +166,12 @@ extension MovieBox {
     content = .bytes(bytes)
   }
 
-  /// Where the name of a coder stands among the fields of pictures: up to 31 bytes behind its length (12.1.3).
+  /// The position of the encoder's name among the fields of a video sample entry, up to 31 bytes after its length
+  /// (12.1.3), and the size of these fields.
   private static let (coderName, pictureFields) = (42..<74, 78)
 
-  /// Of a table of sample entries, which keep their sizes: makes what was left there, or what is not known to be needed,
-  /// zeros. What follows the last one goes.
+  /// For a table of sample entries, which keep their sizes: overwrites with zeros what was left there, and what is not
+  /// known to be needed. What follows the last one is removed.
   private mutating func stripEntries(_ rules: MetadataStripping) {
     guard case .bytes(var bytes) = content, let table = MoviePlaces.entries(ofTable: bytes[...]) else {
       return
@@ -194,15 +196,15 @@ extension MovieBox {
     content = .bytes(bytes)
   }
 
-  /// Whether there is nothing but zeros, and free boxes of zeros.
+  /// Whether bytes are nothing but zeros, and free boxes of zeros.
   private static func isBlank(_ bytes: ArraySlice<UInt8>) -> Bool {
     let boxes = MoviePlaces.boxes(in: bytes)
     return boxes.allSatisfy { MoviePlaces.isUnused($0.type) && $0.contents.allSatisfy { $0 == 0 } }
       && (boxes.last?.rest ?? bytes).allSatisfy { $0 == 0 }
   }
 
-  /// Of a table of where samples lie: a reference to the file itself needs no name (8.7.2), and QuickTime's have those of a
-  /// disk and its folders. What follows the last one goes.
+  /// For a table of data references: removes names. A reference to the file itself needs none (8.7.2), and QuickTime's
+  /// contain those of a disk and its folders. What follows the last one is removed.
   private mutating func stripReferences(_ rules: MetadataStripping) {
     guard case .bytes(let bytes) = content, let table = MoviePlaces.entries(ofTable: bytes[...]) else {
       return
@@ -216,7 +218,7 @@ extension MovieBox {
         || named.contains(entry.type) && isThisFile
           && !entry.contents.dropFirst(4).allSatisfy({ $0 == 0 })
       {
-        // Sample entries count them: each keeps its place, and one of another file stays one.
+        // Sample entries refer to them by number, so each keeps its place, and a reference to another file remains one.
         let type: FourCharacterCode = !isUnknown ? entry.type : isThisFile ? "url " : "urn "
         stripped += MovieBox(type, [0, 0, 0, isThisFile ? 1 : 0]).serialized
       } else {
@@ -227,7 +229,7 @@ extension MovieBox {
     content = .bytes(stripped)
   }
 
-  /// Of a track's references to others (8.3.3): without numbers that no track has. 0 stands for none.
+  /// For a track's references to others (8.3.3): removes IDs that no track has. 0 stands for none.
   private mutating func keepReferences(to tracks: Set<UInt32>) {
     for place in boxes.indices {
       let bytes = boxes[place].bytes

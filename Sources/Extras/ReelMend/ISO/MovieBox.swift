@@ -1,12 +1,12 @@
 import ReelProbe
 
-/// A box of an index, to be changed: its bytes, or the boxes in it.
+/// A box of an index that can be changed: its bytes, or the boxes in it.
 struct MovieBox: Hashable {
   enum Content: Hashable {
     case bytes([UInt8])
     /// - Parameters:
-    ///   - head: what stands before the first box, such as a version and flags.
-    ///   - tail: what stands behind the last one and is no box, such as QuickTime's terminator.
+    ///   - head: the bytes before the first box, such as a version and flags.
+    ///   - tail: the bytes after the last one that are no box, such as QuickTime's terminator.
     indirect case boxes(head: [UInt8], [MovieBox], tail: [UInt8])
   }
   var type: FourCharacterCode
@@ -27,10 +27,10 @@ struct MovieBox: Hashable {
     "ilst",
     "meco",
   ]
-  /// A box in a box in a box: more are not looked into.
+  /// The depth beyond which boxes are not looked into.
   private static let deepest = 12
 
-  /// A box of `type` with these contents, taken apart as far as its kind is known.
+  /// Parses a box of `type` with these contents, as far as its type is known.
   init(parsing type: FourCharacterCode, _ contents: ArraySlice<UInt8>, depth: Int = 0) {
     self.type = type
     guard Self.containers.contains(type), depth < Self.deepest else {
@@ -43,7 +43,7 @@ struct MovieBox: Hashable {
     content = .boxes(head: Array(head), boxes, tail: Array(tail))
   }
 
-  /// The boxes at the beginning of `contents`, and the rest.
+  /// Returns the boxes at the beginning of `contents`, and the rest.
   static func children(
     of contents: ArraySlice<UInt8>, depth: Int = 0
   ) -> ([MovieBox], ArraySlice<UInt8>) {
@@ -53,8 +53,8 @@ struct MovieBox: Hashable {
     )
   }
 
-  /// The header of a box of so many bytes, header included.
-  /// - Parameter isWide: whether the size takes 64 bits even where it needs only 32.
+  /// Returns the header of a box of `size` bytes, header included.
+  /// - Parameter isWide: whether the size takes 64 bits even if 32 suffice.
   static func header(_ type: FourCharacterCode, size: Int64, isWide: Bool = false) -> [UInt8] {
     let short = isWide ? nil : UInt32(exactly: size)
     var header: [UInt8] = []
@@ -78,7 +78,7 @@ struct MovieBox: Hashable {
     return serialized.dropFirst(8)
   }
 
-  /// How many bytes it has, header included.
+  /// Its size in bytes, header included.
   var size: Int {
     switch content {
     case .bytes(let bytes): 8 + bytes.count
@@ -100,9 +100,9 @@ struct MovieBox: Hashable {
   }
 }
 
-// What is in it.
+// Contents.
 extension MovieBox {
-  /// The boxes in it; none where it holds bytes.
+  /// The boxes in it; none if it holds bytes.
   var boxes: [MovieBox] {
     get { if case .boxes(_, let boxes, _) = content { boxes } else { [] } }
     set {
@@ -111,13 +111,13 @@ extension MovieBox {
     }
   }
 
-  /// Its bytes; none where it holds boxes.
+  /// Its bytes; none if it holds boxes.
   var bytes: [UInt8] {
     get { if case .bytes(let bytes) = content { bytes } else { [] } }
     set { content = .bytes(newValue) }
   }
 
-  /// The first box of this type in it, replaced, removed or added.
+  /// The first box of this type in it. Setting it replaces, removes or adds a box.
   subscript(type: FourCharacterCode) -> MovieBox? {
     get { boxes.first { $0.type == type } }
     set {
@@ -136,7 +136,7 @@ extension MovieBox {
     path.reduce(Optional(self)) { $0?[$1] }
   }
 
-  /// Changes the box at the end of a path from here, where there is one.
+  /// Changes the box at the end of a path from here, if there is one.
   mutating func change<Failure: Error>(
     _ path: ArraySlice<FourCharacterCode>, _ body: (inout MovieBox) throws(Failure) -> Void
   ) throws(Failure) {
@@ -144,7 +144,7 @@ extension MovieBox {
     guard case .boxes(let head, var boxes, let tail) = content,
       let place = boxes.firstIndex(where: { $0.type == first })
     else { return }
-    // Only one holds them while they are changed.
+    // Keep a single reference to the boxes while they are changed, so that they are not copied.
     content = .bytes([])
     defer { content = .boxes(head: head, boxes, tail: tail) }
     try boxes[place].change(path.dropFirst(), body)

@@ -2,22 +2,22 @@ import ReelCore
 import ReelProbe
 
 extension MovieFile {
-  /// How many bytes of a box beside the index are looked at.
+  /// The number of bytes of a box outside of the index that are examined.
   private static let looked: Int64 = 1 << 20
   private static let mostInFragment = 100_000
-  /// Boxes in which nothing moves: places are counted from where fragments begin, and readers find the list of fragments by
-  /// its size.
+  /// Boxes in which nothing may move: positions are counted from the beginning of fragments, and readers find the list
+  /// of fragments by its size.
   private static let keepingSizes: Set<FourCharacterCode> = ["moof", "mfra"]
 
-  /// What goes of such a box: one in it, or what follows the last one and is none.
+  /// What is removed from such a box: a box in it, or bytes after the last one that are no box.
   private enum Gone {
     case box(ISOBox)
     case bytes(Range<Int64>)
   }
 
-  /// Takes out what its boxes give away; what stands beside the index keeps its size and its place.
-  /// - Returns: whether there was any.
-  /// - Throws: what stops the reading.
+  /// Removes what its boxes give away. Whatever is outside of the index keeps its size and its position.
+  /// - Returns: whether anything was removed.
+  /// - Throws: the error that stops the reading.
   mutating func strip(_ rules: MetadataStripping, _ source: BoundedSource) throws(MendError) -> Bool {
     var isChanged = movie.strip(rules)
     for place in items.indices where !items[place].isMovie {
@@ -32,7 +32,7 @@ extension MovieFile {
     return isChanged
   }
 
-  /// Nil for what stays as it is.
+  /// Returns the item without what it gives away; nil if it stays as it is.
   private func strip(
     _ type: FourCharacterCode, _ range: Range<Int64>, _ rules: MetadataStripping, _ source: BoundedSource
   ) -> Item? {
@@ -41,7 +41,7 @@ extension MovieFile {
       return rules.stripping == nil || source.isBlank(range) ? nil : free
     }
     guard let box = ISOBoxes(source, in: range, atMost: 1).first(where: { _ in true }) else { return nil }
-    // What was freed by other programs may be what they were to take out, and cameras hide their way there.
+    // Space that other programs freed may hold what they were asked to remove, and cameras hide their route there.
     if MoviePlaces.isUnused(type) {
       return rules.stripping == nil || source.isBlank(box.contents..<range.upperBound) ? nil : free
     }
@@ -59,14 +59,14 @@ extension MovieFile {
       let before = MovieBox(parsing: type, contents())
       var after = before
       guard after.strip(rules) else { return nil }
-      // It may name places in the file, and others may name it: it keeps its size.
+      // The box may refer to positions in the file, and other boxes may refer to it, so it keeps its size.
       let left = range.upperBound - range.lowerBound - Int64(after.size)
       guard !after.boxes.isEmpty, left == 0 || left >= 8 else { return free }
       return Item(type: type, parts: [.bytes(after.serialized)] + (left == 0 ? [] : Self.free(left)))
     }
   }
 
-  /// What gives something away in a box that keeps its size, in order.
+  /// Returns what gives something away in a box that keeps its size, in order.
   private func given(away outer: ISOBox, _ rules: MetadataStripping, _ source: BoundedSource) -> [Gone] {
     let range = outer.contents..<max(outer.contents, min(outer.end, source.size))
     let boxes = ISOBoxes(source, in: range, atMost: Self.mostInFragment).prefix { $0.end <= outer.end }
@@ -82,19 +82,19 @@ extension MovieFile {
       switch rules.fate(of: box.type, in: outer.type, isWhole: isWhole, contents) {
       case .stays: return []
       case .goes: return [.box(box)]
-      // What players show of a file is said in its index.
+      // Players take what they show about a file from its index, so these boxes can go.
       case .isLookedInto, .isPicture: return rules.stripping == nil ? [] : [.box(box)]
       }
     } + leftover
   }
 
-  /// A part of the source in which some boxes have become free ones, and other bytes zeros.
+  /// Returns a part of the source in which removed boxes have become free boxes, and other removed bytes zeros.
   private static func parts(of range: Range<Int64>, without gone: [Gone]) -> [MendedFile.Part] {
     var (parts, next): ([MendedFile.Part], Int64) = ([], range.lowerBound)
     for item in gone {
       switch item {
       case .box(let box) where box.start >= next && box.end <= range.upperBound:
-        // Its size stays, in as many bytes as it has.
+        // The size field stays as it is, at the same width.
         parts += [.source(next..<box.start + 4), .bytes(Array("free".utf8))]
         if box.contents > box.start + 8 { parts.append(.source(box.start + 8..<box.contents)) }
         if box.end > box.contents { parts.append(.zeros(box.end - box.contents)) }
@@ -110,7 +110,7 @@ extension MovieFile {
     return parts
   }
 
-  /// A free box of so many bytes; zeros where there is no room for one.
+  /// Returns a free box of `count` bytes, or zeros if there is no room for a box.
   static func free(_ count: Int64) -> [MendedFile.Part] {
     guard count >= 8 else { return [.zeros(count)] }
     let header = MovieBox.header("free", size: count)
@@ -119,7 +119,7 @@ extension MovieFile {
 }
 
 extension BoundedSource {
-  /// Whether there is nothing but zeros; of more than 64 MiB nobody looks.
+  /// Whether the range holds nothing but zeros. False for more than 64 MiB, which are not read.
   func isBlank(_ range: Range<Int64>) -> Bool {
     guard range.upperBound - range.lowerBound <= 64 << 20 else { return false }
     var start = range.lowerBound

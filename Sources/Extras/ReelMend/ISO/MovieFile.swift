@@ -1,32 +1,32 @@
 import ReelCore
 import ReelProbe
 
-/// An MP4 or one of its kin, taken apart: its index, to be changed, and where all else is.
+/// An MP4 or a related file, taken apart: its index, which can be changed, and the positions of everything else.
 struct MovieFile {
-  /// What stands on the outermost level.
+  /// A box on the outermost level, or bytes there that are no box.
   struct Item: Hashable {
     let type: FourCharacterCode
     var parts: [MendedFile.Part]
 
-    /// Instead of a type, of bytes that are no box.
+    /// The type of bytes that are no box.
     static let noBox = FourCharacterCode([])
-    /// Whether the index stands here.
+    /// Whether this is the index.
     var isMovie: Bool { type == "moov" }
   }
   var items: [Item]
   var movie: MovieBox
-  /// How many bytes the index has in the source.
+  /// The size of the index in the source, in bytes.
   let movieSize: Int64
   /// The boxes of the source.
   let boxes: [ISOBox]
-  /// The bytes of the source.
+  /// The size of the source in bytes.
   let size: Int64
 
-  /// An index is held in memory, several times over.
+  /// The largest index, in bytes. It is held in memory, several times over.
   private static let largestMovie: Int64 = 48 << 20
   private static let mostBoxes = 1_000_000
 
-  /// - Throws: `indexMissing`, `notMendable`, `corrupt`, and what stops the reading.
+  /// - Throws: `indexMissing`, `notMendable`, `corrupt`, and the error that stops the reading.
   init(_ source: BoundedSource) throws(MendError) {
     size = source.size
     boxes = ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes)
@@ -51,28 +51,28 @@ struct MovieFile {
     }
     movie = MovieBox(parsing: "moov", bytes[...])
     movieSize = box.end - box.start
-    // Phones promise fragments while they record, and then write one index after all.
+    // Phones announce fragments while they record, and then write a single index after all.
     isFragmented = boxes.contains { $0.type == "moof" } || movie["mvex"] != nil && !movie.hasSamples
     let size = source.size
     items = boxes.map { box in
       Item(type: box.type, parts: [.source(box.start..<min(box.end, size))])
     }
-    // What is behind the last box and is none: it is part of the file.
+    // Bytes after the last box that are no box are part of the file, too.
     let end = boxes.last.map { min($0.end, size) } ?? 0
     if end < size { items.append(Item(type: Item.noBox, parts: [.source(end..<size)])) }
   }
 
-  /// Whether it is made of movie fragments, or only its index would tell otherwise.
+  /// Whether it is made of movie fragments, or has an index without samples that announces them.
   private(set) var isFragmented: Bool
 
-  /// Whether its last box ends beyond it.
+  /// Whether its last box extends beyond the end of the file.
   var isCutOff: Bool { boxes.last.map { $0.end > size } ?? true }
 
-  /// Its fragments are in its index from now on.
+  /// Notes that its index now includes its fragments.
   mutating func joinsFragments() { isFragmented = false }
 
   /// Puts the index before the first media data.
-  /// - Returns: whether it was not there.
+  /// - Returns: whether it was not there before.
   mutating func moveMovieFirst() -> Bool {
     guard let place = items.firstIndex(where: \.isMovie),
       let media = items.firstIndex(where: { $0.type == "mdat" }), media < place
@@ -81,11 +81,11 @@ struct MovieFile {
     return true
   }
 
-  /// The file, with every place that the index names where it is then.
-  /// - Throws: `notMendable`.
+  /// Returns the mended file, in which the index names every position correctly.
+  /// - Throws: `notMendable`, `corrupt`.
   func mended(_ source: BoundedSource) throws(MendError) -> MendedFile {
     var movie = movie
-    // Places that need 64 bits make the index larger, and that moves them once more.
+    // Positions that need 64 bits make the index larger, which moves them once more.
     for _ in 0..<4 {
       let file = laidOut(movie.serialized)
       var moved = movie
@@ -100,7 +100,7 @@ struct MovieFile {
         movie = try movie.withWideChunkOffsets()
         continue
       }
-      // Where fragments name places in the file, the proof will not hold.
+      // The list of fragments names their positions. If those moved, the proof would fail.
       if isFragmented, boxes.contains(where: { $0.type == "mfra" }), movesFragments(file) {
         throw MendError(
           .notMendable,
@@ -122,7 +122,7 @@ struct MovieFile {
   private func laidOut(_ movie: [UInt8]) -> MendedFile {
     var file = MendedFile()
     guard let place = items.firstIndex(where: \.isMovie) else { return file }
-    // Where the index stands before what it leads to and has become smaller, all else stays where it is.
+    // If the index comes before the data to which it refers and has become smaller, everything else keeps its position.
     let left = movieSize - Int64(movie.count)
     let wasAt = boxes.firstIndex { $0.type == "moov" } ?? 0
     let isInPlace = items[..<place].map(\.type) == boxes[..<wasAt].map(\.type)

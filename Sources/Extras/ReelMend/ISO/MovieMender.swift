@@ -1,10 +1,10 @@
 import ReelCore
 import ReelProbe
 
-/// Mends an MP4 or one of its kin by changing its index; pictures and sound are copied as they are.
+/// Mends an MP4 or a related file by changing its index. Pictures and sound are copied as they are.
 ///
-/// libavformat's own muxer would write another index: other timescales, edit lists, brands and durations, and only those
-/// tags that it knows.
+/// libavformat's own muxer would write a different index: other timescales, edit lists, brands and durations, and only
+/// the tags that it knows.
 struct MovieMender {
   private let source: BoundedSource
   private let options: MendOptions
@@ -18,8 +18,9 @@ struct MovieMender {
     file = try MovieFile(source)
   }
 
-  /// What the mended file is made of. ``done`` says then what was to be mended; nothing, where it is well.
-  /// - Throws: `notMendable`, `corrupt`, and what stops the reading.
+  /// Returns the parts of the mended file. Afterwards, ``done`` says what was mended. It is empty if nothing needed
+  /// mending.
+  /// - Throws: `notMendable`, `corrupt`, and the error that stops the reading.
   mutating func mend() throws(MendError) -> MendedFile {
     let drops = options.mends.contains(.credentials)
     let carriesCredentials = drops ? false : try withoutCredentials() != nil
@@ -49,7 +50,7 @@ struct MovieMender {
     return try file.mended(source)
   }
 
-  /// The file without its Content Credentials; nil where it has none.
+  /// Returns the file without its Content Credentials; nil if it has none.
   private func withoutCredentials() throws(MendError) -> MovieFile? {
     var file = file
     let isChanged = try file.strip(MetadataStripping(stripping: nil, dropsCredentials: true), source)
@@ -62,7 +63,7 @@ struct MovieMender {
       + "them",
     remedy: .credentials)
 
-  /// What is in an index that is compressed can't be taken out of it.
+  /// Refuses a compressed index, from which nothing can be removed.
   private func refuseUnreadable() throws(MendError) {
     let strips: Set<Mend> = [.location, .privateTags, .credentials]
     guard file.movie["cmov"] == nil || options.mends.isDisjoint(with: strips) else {
@@ -87,7 +88,7 @@ struct MovieMender {
     if salvages {
       if cut(&tables) || isCut { done.insert(.salvage) }
     } else {
-      // Room for media that did not come is no loss.
+      // Space for media that was never written is no loss.
       let lacksIndex = file.boxes.last.map { $0.end > file.size && $0.type != "mdat" } ?? true
       if lacksIndex || tables.contains(where: { $0.samples.contains { $0.end > file.size } }) {
         throw Self.cutOff
@@ -99,14 +100,14 @@ struct MovieMender {
     try install(tables, starts: try trackNumbers().map { fragments.starts[$0] ?? 0 })
     file.movie["mvex"] = nil
     joinMediaData()
-    // It was one already in all but its index, where that only promised fragments.
+    // If the index only announced fragments, the file was in one piece already in all but its index.
     done.insert(.unfragment)
   }
 
   static let cutOff = MendError(
     .notMendable, "it was cut off; what is there of it can be salvaged", remedy: .salvage)
 
-  /// Whether the last box that holds data ends beyond the file.
+  /// Whether a box extends beyond the end of the file.
   private var lacksData: Bool { file.boxes.contains { $0.end > file.size } }
 
   private mutating func salvage() throws(MendError) {
@@ -123,7 +124,7 @@ struct MovieMender {
       throw MendError(.notMendable, "nothing of its pictures and sound is there; get a complete copy")
     }
     try install(tables, starts: nil)
-    // The data ends with the file.
+    // The last box now ends with the file.
     if let last = file.boxes.last, last.end > file.size,
       let place = file.items.lastIndex(where: { $0.type == last.type })
     {
@@ -137,7 +138,7 @@ struct MovieMender {
     done.insert(.salvage)
   }
 
-  /// Ends each track before its first sample that is not all there.
+  /// Ends each track before its first incomplete sample.
   /// - Returns: whether there was one.
   private func cut(_ tables: inout [SampleTable]) -> Bool {
     var isCut = false
@@ -171,7 +172,7 @@ struct MovieMender {
     try file.movie.setDurations(tables.map(\.duration))
   }
 
-  /// All media data as one box, behind the index.
+  /// Joins all media data into one box after the index.
   private mutating func joinMediaData() {
     let gone: Set<FourCharacterCode> = [
       "moof", "mdat", "sidx", "ssix", "styp", "mfra", "prft", "emsg", "moov",
@@ -183,7 +184,7 @@ struct MovieMender {
     let header = MovieBox.header("mdat", size: count + (isWide ? 16 : 8), isWide: isWide)
     let movie = file.items.filter(\.isMovie)
     let others = file.items.filter { !gone.contains($0.type) }
-    // What is no box stays behind all of them.
+    // Bytes that are no box stay after all boxes.
     file.items =
       others.filter { $0.type != MovieFile.Item.noBox } + movie
       + [MovieFile.Item(type: "mdat", parts: [.bytes(header)] + payload)]
@@ -204,7 +205,7 @@ struct MovieMender {
 
   // MARK: Metadata and tracks
 
-  /// What players show, and what says when.
+  /// The handler types of tracks that players show.
   private static let shown: Set<FourCharacterCode> = [
     "vide", "soun", "subt", "sbtl", "text", "clcp", "auxv", "pict", "subp",
   ]
@@ -233,7 +234,7 @@ struct MovieMender {
     for mend in [Mend.location, .privateTags] where options.mends.contains(mend) { done.insert(mend) }
   }
 
-  /// Writes zeros over the samples of tracks that go, where no other track has them, too.
+  /// Writes zeros over the samples of removed tracks, unless another track has them, too.
   private mutating func leaveOut(_ gone: [MovieBox]) throws(MendError) {
     var (dropped, kept): ([Range<Int64>], [Range<Int64>]) = ([], [])
     for track in file.movie.boxes where track.type == "trak" {
@@ -268,7 +269,7 @@ struct MovieMender {
     let hidden = HiddenPlaces(file: file, source: source, tracks: tracks, fragments: tables)
     try hidden.refuseText()
     try hidden.refusePictures(mends.contains(.privateTags) ? .everything : .location)
-    // Where the keys of encrypted samples are, no sample tells.
+    // What is needed to decrypt samples (`saio`) belongs to no sample, so nothing is blanked.
     guard !tracks.contains(where: { $0[["mdia", "minf", "stbl", "saio"]] != nil }) else { return }
     let kept = ranges.flatMap(\.self) + (try NamedPlaces(file: file, source: source).itemRanges())
     let unused = hidden.unused(kept)
@@ -279,7 +280,7 @@ struct MovieMender {
 }
 
 extension MovieBox {
-  /// Of a track: names no track among `numbers` any more (ISO/IEC 14496-12, 8.3.3).
+  /// For a track: removes its references to the tracks in `numbers` (ISO/IEC 14496-12, 8.3.3).
   fileprivate mutating func forgetReferences(to numbers: Set<UInt32>) {
     change(["tref"]) { references in
       for place in references.boxes.indices {
@@ -297,7 +298,7 @@ extension MovieBox {
 }
 
 extension SourceRanges {
-  /// A part of the source, with zeros where `ranges` are, which are in order.
+  /// Returns a part of the source with zeros in place of `ranges`, which are in order.
   static func split(_ part: Range<Int64>, zeroing ranges: [Range<Int64>]) -> [MendedFile.Part] {
     var (parts, start): ([MendedFile.Part], Int64) = ([], part.lowerBound)
     for range in ranges {

@@ -1,20 +1,20 @@
 import ReelCore
 import ReelProbe
 
-// How long an index says that it lasts (ISO/IEC 14496-12, 8.2.2, 8.3.2, 8.4.2 and 8.6.6).
+// The durations that an index states (ISO/IEC 14496-12, 8.2.2, 8.3.2, 8.4.2 and 8.6.6).
 extension MovieBox {
-  /// Of a movie or media header: ticks a second.
+  /// For a movie or media header: ticks per second.
   private var headerTimescale: UInt32 {
     bytes.bigEndian32(at: bytes.first == 1 ? 20 : 12)
   }
 
-  /// Of an index: ticks a second.
+  /// For an index: ticks per second.
   var movieTimescale: UInt32 { self["mvhd"]?.headerTimescale ?? 0 }
 
-  /// Of a track: ticks a second of its media.
+  /// For a track: ticks per second of its media.
   var mediaTimescale: UInt32 { self[["mdia", "mdhd"]]?.headerTimescale ?? 0 }
 
-  /// Of a header: writes a duration; `start` is where it stands in a box of version 0.
+  /// For a header: writes a duration, at `start` in a box of version 0 and at `wide` in one of version 1.
   private mutating func setDuration(_ ticks: UInt64, start: Int, wide: Int) throws(MendError) {
     if bytes.first == 1 {
       bytes.setBigEndian(ticks, at: wide)
@@ -25,8 +25,8 @@ extension MovieBox {
     }
   }
 
-  /// Of an index: makes all headers say that its tracks last as long as their samples.
-  /// - Parameter durations: of the media of each track, in its ticks, in the order of the tracks.
+  /// For an index: sets the durations in all headers to those of the samples.
+  /// - Parameter durations: the duration of each track's media, in its ticks, in the order of the tracks.
   mutating func setDurations(_ durations: [UInt64]) throws(MendError) {
     let timescale = movieTimescale
     guard timescale > 0 else { throw MendError(.corrupt, "its index has no clock; get a complete copy") }
@@ -61,8 +61,8 @@ extension MovieBox {
     return quotient + (remainder * 2 >= UInt64(from) ? 1 : 0)
   }
 
-  /// Of an edit list: makes its edits end where the media does; an edit of no length lasts until then.
-  /// - Returns: how long all edits last, in ticks of the movie; nil for a list without any.
+  /// For an edit list: makes its edits end where the media does. An edit of no length lasts until then.
+  /// - Returns: the duration of all edits together, in ticks of the movie; nil for an empty list.
   private mutating func fitEdits(
     mediaDuration: UInt64, _ media: UInt32, _ movie: UInt32
   ) throws(MendError) -> UInt64? {
@@ -96,7 +96,8 @@ extension MovieBox {
     return sum
   }
 
-  /// Of a track: has it wait before its first sample, where that is a whole number of the movie's ticks.
+  /// For a track: makes it wait for `ticks` before its first sample.
+  /// - Throws: `notMendable` if that is no whole number of the movie's ticks, or if the track has edits already.
   mutating func setDelay(_ ticks: UInt64, movieTimescale: UInt32) throws(MendError) {
     let media = mediaTimescale
     let (product, overflow) = ticks.multipliedReportingOverflow(by: UInt64(movieTimescale))

@@ -1,15 +1,17 @@
 import ReelCore
 import ReelProbe
 
-/// What else than a sample table names places in the file: items (ISO/IEC 14496-12, 8.11.3), fragments (8.8.7) and the
-/// index of segments (8.16.3). They are not moved with what they name; a file in which they would be wrong is refused.
+/// The references to positions in the file that are outside of sample tables: items (ISO/IEC 14496-12, 8.11.3),
+/// fragments (8.8.7) and the index of segments (8.16.3). They are not adjusted when data moves, and a file in which one
+/// would become wrong is refused.
 struct NamedPlaces {
   let file: MovieFile
   let source: BoundedSource
 
   private static let largest: Int64 = 16 << 20
 
-  /// - Throws: `notMendable`.
+  /// Checks that these references hold in the mended file.
+  /// - Throws: `notMendable`, `corrupt`.
   func check(_ mended: MendedFile) throws(MendError) {
     let places = mended.places
     guard !places.areThoseOfTheSource else { return }
@@ -18,14 +20,14 @@ struct NamedPlaces {
       throw MendError(.notMendable, "it names items by their places in the file (iloc), and these would move")
     }
     for box in file.boxes {
-      // What is left out names nothing.
+      // A box that is left out refers to nothing.
       guard let place = places.place(of: box.start) else { continue }
       if box.type == "sidx" { try checkSegments(box, places) }
       if box.type == "moof", place != box.start { try checkFragment(box) }
     }
   }
 
-  /// The bytes of items that are named by their places in the file.
+  /// Returns the bytes of items that are referred to by their positions in the file.
   func itemRanges() throws(MendError) -> [Range<Int64>] {
     var lists = [file.movie[["meta", "iloc"]]]
     for track in file.movie.boxes where track.type == "trak" { lists.append(track[["meta", "iloc"]]) }
@@ -74,7 +76,7 @@ struct NamedPlaces {
     }
   }
 
-  /// What it names begins so many bytes behind it, one after the other.
+  /// Checks an index of segments. They follow one another, and the first begins at a stated distance after the index.
   private func checkSegments(_ box: ISOBox, _ places: SourcePlaces) throws(MendError) {
     let wrong = MendError(
       .notMendable, "its index of segments (sidx) would lead elsewhere; have it put into one piece as well",
@@ -92,9 +94,9 @@ struct NamedPlaces {
   }
 }
 
-/// Where items are (`iloc`).
+/// The locations of items (`iloc`).
 enum ItemLocations {
-  /// Those in this file; nil for what is no such list.
+  /// Returns the locations in this file; nil if `bytes` is no such list.
   static func ranges(of bytes: [UInt8]) -> [Range<Int64>]? {
     guard bytes.count >= 8 else { return nil }
     let version = bytes[0]

@@ -1,9 +1,10 @@
 import ReelCore
 import ReelProbe
 
-// Where the samples of a track are, without a table of them: uncompressed sound has one for each 48,000th of a second.
+// The positions of a track's samples, without a list of all of them: uncompressed sound has one for each 48,000th of a
+// second.
 extension MovieBox {
-  /// Of a track: the bytes of the source that its samples take, in their order, neighbours as one.
+  /// For a track: returns the bytes of the source that its samples take, in order. Adjacent ones are joined.
   /// - Throws: `corrupt`.
   func sampleRanges() throws(MendError) -> [Range<Int64>] {
     guard let table = self[["mdia", "minf", "stbl"]] else { return [] }
@@ -19,7 +20,7 @@ extension MovieBox {
     return ranges
   }
 
-  /// Of a track: the bytes of the samples with these numbers, from 0 on, which are in order.
+  /// For a track: returns the bytes of the samples with these numbers, which count from 0 and are in order.
   /// - Throws: `corrupt`.
   func ranges(ofSamples numbers: [Int]) throws(MendError) -> [Range<Int64>] {
     guard let table = self[["mdia", "minf", "stbl"]] else { return [] }
@@ -37,8 +38,8 @@ extension MovieBox {
     return ranges
   }
 
-  /// Of a sample table: where each chunk is, how many samples it holds, and the number of their sample entry (ISO/IEC
-  /// 14496-12, 8.7.4 and 8.7.5), until `body` gives false.
+  /// For a sample table: calls `body` with the position of each chunk, the number of samples in it, and the number of
+  /// their sample entry (ISO/IEC 14496-12, 8.7.4 and 8.7.5), until it returns false.
   /// - Throws: `corrupt`, and what `body` throws.
   func eachChunk(
     _ body: (_ start: Int64, _ samples: Int, _ description: UInt32) throws(MendError) -> Bool
@@ -61,13 +62,14 @@ extension MovieBox {
     }
   }
 
-  /// Of a sample table: the numbers, from 0 on, of those with which decoding may begin (8.6.2); nil where it is all of them.
+  /// For a sample table: the numbers, from 0 on, of the samples with which decoding may begin (8.6.2); nil if it may
+  /// begin with any.
   var keySamples: Set<Int>? {
     guard let sync = self["stss"]?.bytes else { return nil }
     return Set((0..<sync.entryCount(from: 8, width: 4)).map { Int(sync.bigEndian32(at: 8 + 4 * $0)) - 1 })
   }
 
-  /// Of a sample table: how many samples it says that there are.
+  /// For a sample table: the number of samples that it states.
   var sampleCount: Int { (self["stsz"] ?? self["stz2"]).map { Int($0.bytes.bigEndian32(at: 8)) } ?? 0 }
 }
 
@@ -76,14 +78,14 @@ extension MendError {
 }
 
 extension [UInt8] {
-  /// How many entries a table has, by the number before the first of them, and room for.
+  /// Returns the number of entries that a table states before the first of them, or as many as it has room for.
   func entryCount(from start: Int, width: Int) -> Int {
     Swift.min(Int(bigEndian32(at: start - 4)), Swift.max(0, count - start) / width)
   }
 }
 
 extension [Range<Int64>] {
-  /// Adds a range, as one with the last one where it follows on it; one of no bytes is none.
+  /// Adds a range, joined with the last one if it directly follows it. An empty range is not added.
   mutating func append(joining range: Range<Int64>) {
     if range.isEmpty { return }
     if let last, last.upperBound == range.lowerBound {
@@ -95,7 +97,7 @@ extension [Range<Int64>] {
 }
 
 extension MovieBox {
-  /// Of an index: whether a track has samples that are in no fragment.
+  /// For an index: whether a track has samples that are in no fragment.
   var hasSamples: Bool {
     boxes.contains { track in
       guard track.type == "trak", let table = track[["mdia", "minf", "stbl"]] else { return false }
@@ -104,15 +106,15 @@ extension MovieBox {
   }
 }
 
-/// How large samples are, as they come (ISO/IEC 14496-12, 8.7.3).
+/// The sizes of samples, which are taken in order (ISO/IEC 14496-12, 8.7.3).
 struct SampleSizes {
-  /// Samples that have not come.
+  /// The number of samples that have not been taken yet.
   private(set) var left: Int
   private var next = 0
   private let table: [UInt8]
-  /// Bits of an entry of the table; 0 where all samples are of one size.
+  /// The number of bits of a table entry; 0 if all samples have the same size.
   private let bits: Int
-  /// So many bytes for so many samples.
+  /// The number of bytes that a number of samples take, if all have the same size.
   private let same: (bytes: Int64, samples: Int64)
 
   /// - Throws: `corrupt`.
@@ -131,7 +133,7 @@ struct SampleSizes {
     guard bits == 0 || table.count >= 12 + (bits * left + 7) / 8 else { throw .damagedIndex }
   }
 
-  /// How many bytes the next samples have, up to so many; nil for more than any file has.
+  /// Takes the next samples, up to `count` of them. Returns their size in bytes; nil if it is more than any file has.
   mutating func take(_ count: Int) -> Int64? {
     let count = min(count, left)
     left -= count
@@ -143,7 +145,7 @@ struct SampleSizes {
     return (next..<next + count).reduce(0) { $0 + Int64(size(of: $1)) }
   }
 
-  /// Where each sample has a size of its own, or all have the same.
+  /// Returns the size of a sample in bytes, if each has a size of its own or all have the same.
   func size(of sample: Int) -> UInt32 {
     switch bits {
     case 0: return UInt32(clamping: same.bytes)
@@ -158,8 +160,8 @@ struct SampleSizes {
 }
 
 extension MovieBox {
-  /// Of a sample table: how many bytes of sound there are for so many samples, where QuickTime counts each as 1 byte
-  /// (QuickTime File Format, "Sound Sample Description"); nil where its description does not say.
+  /// For a sample table: how many bytes a number of sound samples take where QuickTime counts each as 1 byte (QuickTime
+  /// File Format, "Sound Sample Description"); nil if the sample entry does not say.
   fileprivate var bytesOfSound: (bytes: Int64, samples: Int64)? {
     let descriptions = self["stsd"]?.bytes ?? []
     guard let entry = Self.children(of: descriptions.dropFirst(8)).0.first, entry.bytes.count >= 28 else {

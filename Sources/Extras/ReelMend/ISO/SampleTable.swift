@@ -1,14 +1,14 @@
 import ReelCore
 import ReelProbe
 
-/// One sample of a track; a day has millions of them, so each takes 24 bytes.
+/// One sample of a track. A day has millions of them, so each takes only 24 bytes.
 struct Sample: Hashable {
-  /// Where it is in the source.
+  /// Its position in the source.
   var offset: Int64
   var size: UInt32
-  /// In ticks of the track.
+  /// Its duration in ticks of the track.
   var duration: UInt32
-  /// From the time of its decoding to that of its showing, in ticks.
+  /// The time from its decoding to its presentation, in ticks.
   var shift: Int32
   /// The number of its sample entry, from 1 on.
   var description: UInt16
@@ -22,12 +22,13 @@ struct Sample: Hashable {
 struct SampleTable: Hashable {
   var samples: [Sample] = []
 
-  /// Tables are held in memory, and FFmpeg reads no more: 25 hours of 60 pictures a second.
+  /// The largest number of samples of a track: 25 hours at 60 pictures per second. Tables are held in memory, and
+  /// FFmpeg reads no more.
   static let mostSamples = 5_500_000
 
   init() {}
 
-  /// Of a sample table box (`stbl`).
+  /// Reads a sample table box (`stbl`).
   /// - Throws: `corrupt`, `notMendable`.
   init(_ table: MovieBox) throws(MendError) {
     guard table.sampleCount <= Self.mostSamples else { throw Self.tooMany }
@@ -92,10 +93,10 @@ struct SampleTable: Hashable {
     }
   }
 
-  /// In ticks.
+  /// The total duration in ticks.
   var duration: UInt64 { samples.reduce(0) { $0 + UInt64($1.duration) } }
 
-  /// The bytes of the source that its samples take, in their order, neighbours as one.
+  /// The bytes of the source that its samples take, in order. Adjacent ones are joined.
   var ranges: [Range<Int64>] {
     var ranges: [Range<Int64>] = []
     for sample in samples { ranges.append(joining: sample.offset..<sample.end) }
@@ -103,12 +104,12 @@ struct SampleTable: Hashable {
   }
 }
 
-// Writing it.
+// Writing.
 extension SampleTable {
-  /// Tables that say nothing of single samples, or that can be shortened.
+  /// Tables that are kept, because they say nothing about single samples.
   private static let kept: Set<FourCharacterCode> = ["stsd", "sgpd", "cslg"]
 
-  /// A sample table box of these samples, with what else `old` says.
+  /// Returns a sample table box of these samples, with whatever else in `old` still applies.
   func box(insteadOf old: MovieBox) -> MovieBox {
     var boxes = old.boxes.filter { Self.kept.contains($0.type) }
     boxes.append(durations)
@@ -125,7 +126,8 @@ extension SampleTable {
     return MovieBox("stbl", .boxes(head: [], boxes, tail: []))
   }
 
-  /// A full box: version and flags of 0, the number of the entries, the entries.
+  /// Returns a full box: the version, flags of 0, the number of entries, and the entries, one for each run of equal
+  /// values.
   private static func table<Value: Equatable>(
     _ type: FourCharacterCode, version: UInt8 = 0, runsOf values: some Sequence<Value>,
     _ append: (Value, inout [UInt8]) -> Void
@@ -178,7 +180,7 @@ extension SampleTable {
     return MovieBox("stsz", bytes)
   }
 
-  /// Samples that follow each other in the file, of one description, are one chunk.
+  /// The tables of chunks. Samples that follow one another in the file and have the same sample entry form one chunk.
   private var chunks: [MovieBox] {
     var found: [(offset: Int64, count: UInt32, description: UInt16)] = []
     var end: Int64 = -1
@@ -217,7 +219,7 @@ extension SampleTable {
     return [MovieBox("stsc", runBytes + runs), MovieBox(isWide ? "co64" : "stco", places)]
   }
 
-  /// Which group each sample is in (8.9.2), for as many as there are.
+  /// Returns the table that assigns samples to groups (8.9.2), cut to the number of samples.
   private func cut(_ group: MovieBox) -> MovieBox? {
     let bytes = group.bytes
     let start = bytes.first == 1 ? 16 : 12

@@ -3,24 +3,24 @@ import ReelProbe
 
 // What a track is, and how its picture is shown.
 extension MovieBox {
-  /// Of a track: what its media holds, as `vide` or `soun` (ISO/IEC 14496-12, 8.4.3).
+  /// For a track: its handler type, such as `vide` or `soun` (ISO/IEC 14496-12, 8.4.3).
   var handler: FourCharacterCode? {
     guard let bytes = self[["mdia", "hdlr"]]?.bytes, bytes.count >= 12 else { return nil }
     return FourCharacterCode(bytes[8..<12])
   }
 
-  /// Of a track: its number (8.3.2).
+  /// For a track: its ID (8.3.2).
   var trackID: UInt32? {
     guard let bytes = self["tkhd"]?.bytes, let version = bytes.first else { return nil }
     return bytes.bigEndian32(at: version == 1 ? 20 : 12)
   }
 
-  /// Of a track header: where its matrix begins; width and height follow it.
+  /// For a track header: the offset of its matrix, which is followed by width and height.
   private var matrixOffset: Int { bytes.first == 1 ? 52 : 40 }
 
-  /// Of an index: turns the pictures of all tracks of video.
-  /// - Parameter rotation: clockwise degrees: 0, 90, 180 or 270.
-  /// - Returns: whether one was turned otherwise.
+  /// For an index: sets the rotation of all video tracks.
+  /// - Parameter rotation: degrees clockwise: 0, 90, 180 or 270.
+  /// - Returns: whether a track had another rotation.
   mutating func setRotation(_ rotation: Int) -> Bool {
     var isChanged = false
     changeEach("trak") { track in
@@ -33,7 +33,7 @@ extension MovieBox {
         )
         let one: UInt32 = 1 << 16
         let minus = UInt32(bitPattern: -(1 << 16))
-        // Behind the turn the picture is moved back to where it can be seen.
+        // After the rotation, the picture is moved back into view.
         let numbers: [UInt32] =
           switch rotation {
           case 90: [0, one, 0, minus, 0, 0, height, 0]
@@ -45,7 +45,7 @@ extension MovieBox {
         for (index, number) in (numbers + [1 << 30]).enumerated() {
           header.bytes.setBigEndian(number, at: place + 4 * index)
         }
-        // Where it was moved to says nothing of how it is turned.
+        // The translation says nothing about the rotation.
         let turn = { (bytes: [UInt8]) in [0, 4, 12, 16].map { bytes.bigEndian32(at: place + $0) } }
         if turn(old) == turn(header.bytes) { header.bytes = old } else { isChanged = true }
       }
@@ -53,8 +53,8 @@ extension MovieBox {
     return isChanged
   }
 
-  /// Of an index: gives the pixels of all tracks of video a shape (`pasp`, 12.1.4).
-  /// - Returns: whether one had another.
+  /// For an index: sets the pixel shape of all video tracks (`pasp`, 12.1.4).
+  /// - Returns: whether a track had another shape.
   mutating func setSampleAspectRatio(_ ratio: Rational) throws(MendError) -> Bool {
     guard max(ratio.numerator, ratio.denominator) <= 1 << 16 else {
       throw MendError(.notMendable, "no pixel has such a shape; name a ratio of numbers up to 65536")
@@ -87,7 +87,7 @@ extension MovieBox {
     return isChanged
   }
 
-  /// Of a sample entry of video.
+  /// For a video sample entry: sets its pixel shape. Returns whether it had another.
   private mutating func setPixelShape(_ ratio: Rational) throws(MendError) -> Bool {
     let fixed = 78
     guard bytes.count >= fixed, let across = UInt32(exactly: ratio.numerator),

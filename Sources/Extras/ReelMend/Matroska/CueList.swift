@@ -1,6 +1,6 @@
 import ReelProbe
 
-/// Where a player may begin: clusters that hold a key frame (RFC 9559, 5.1.5).
+/// The points where playback may begin: clusters that hold a key frame (RFC 9559, 5.1.5).
 struct CueList {
   struct Point: Hashable {
     /// In ticks of the Segment.
@@ -10,7 +10,7 @@ struct CueList {
   }
   private(set) var points: [Point] = []
   private let track: UInt64
-  /// In ticks.
+  /// The least distance between two points, in ticks.
   private var spacing: Int64
   private var last: Int64?
 
@@ -18,14 +18,14 @@ struct CueList {
 
   /// - Parameters:
   ///   - track: the number of the track whose key frames count.
-  ///   - scale: nanoseconds in a tick.
+  ///   - scale: the number of nanoseconds in a tick.
   init(track: UInt64, scale: UInt64) {
     self.track = track
     // Half a second: players search that far in no time.
     spacing = Int64(clamping: 500_000_000 / scale)
   }
 
-  /// - Parameter time: of the first key frame in the cluster.
+  /// - Parameter time: the time of the first key frame in the cluster.
   mutating func add(_ time: Int64, cluster: Int) {
     if let last, time < last || time - last < spacing { return }
     last = max(0, time)
@@ -35,10 +35,10 @@ struct CueList {
     spacing = max(1, spacing &* 2)
   }
 
-  /// As large whatever the positions are.
+  /// Returns the element. Its size does not depend on the positions.
   /// - Parameters:
-  ///   - positions: of the clusters, in the Segment.
-  ///   - width: bytes of a position.
+  ///   - positions: returns the position of a cluster in the Segment.
+  ///   - width: the number of bytes of a position.
   func element(_ positions: (Int) -> Int64, width: Int) -> [UInt8] {
     var contents: [UInt8] = []
     for point in points {

@@ -1,8 +1,8 @@
 import ReelProbe
 
-/// Elements as bytes (RFC 8794, 4 to 7).
+/// Writes elements as bytes (RFC 8794, 4 to 7).
 enum EBMLWriter {
-  /// - Parameter sizeWidth: how many bytes tell the size, from 1 to 8; nil for as few as do.
+  /// - Parameter sizeWidth: the number of bytes of the size field, from 1 to 8; nil for as few as suffice.
   static func header(_ id: UInt32, size: Int64, sizeWidth: Int? = nil) -> [UInt8] {
     Self.id(id) + Self.size(size, width: sizeWidth ?? Self.width(ofSize: size))
   }
@@ -11,7 +11,7 @@ enum EBMLWriter {
     header(id, size: Int64(contents.count)) + contents
   }
 
-  /// - Parameter width: how many bytes the number has; nil for as few as do.
+  /// - Parameter width: the number of bytes of the number; nil for as few as suffice.
   static func element(_ id: UInt32, number: UInt64, width: Int? = nil) -> [UInt8] {
     element(id, bytes(number, width ?? Self.width(of: number)))
   }
@@ -22,20 +22,20 @@ enum EBMLWriter {
 
   static func id(_ id: UInt32) -> [UInt8] { bytes(UInt64(id), width(of: UInt64(id))) }
 
-  /// The bytes that a number needs, at least one.
+  /// Returns the number of bytes that a number needs, at least one.
   static func width(of number: UInt64) -> Int { max(1, (64 - number.leadingZeroBitCount + 7) / 8) }
 
-  /// Whether `width` bytes can tell a size. All ones mean that it is unknown.
+  /// Returns whether a size field of `width` bytes can hold a size. All ones mean that the size is unknown.
   static func fits(_ size: Int64, width: Int) -> Bool { size < Int64(1) << Int64(7 * width) - 1 }
 
-  /// What stands for nothing, as long as what was there: 2 bytes or more.
+  /// Returns a Void element of `count` bytes, at least 2, to replace what was there.
   static func void(_ count: Int64) -> [MendedFile.Part] {
     let width = count <= 128 ? 1 : 8
     let left = count - 1 - Int64(width)
     return [.bytes(header(MatroskaID.void, size: left, sizeWidth: width)), .zeros(left)]
   }
 
-  /// The CRC-32 of what follows it in the same element (RFC 8794, 11.3.1).
+  /// Returns a CRC-32 element for what follows it in the same element (RFC 8794, 11.3.1).
   static func checksum(of contents: [UInt8]) -> [UInt8] {
     var sum = UInt32.max
     for byte in contents {

@@ -1,26 +1,26 @@
 import ReelCore
 import ReelProbe
 
-/// A cluster, seen by the headers of what is in it (RFC 9559, 5.1.3).
+/// A cluster, as the headers of its elements describe it (RFC 9559, 5.1.3).
 struct MatroskaCluster: Hashable {
   let start: Int64
   let contents: Int64
-  /// Where what is kept of it ends.
+  /// The end of what is kept of it.
   private(set) var end: Int64
-  /// Whether its header says where it ends.
+  /// Whether its header states its size.
   let hasSize: Bool
-  /// Whether the file ends before it does.
+  /// Whether the file ends before the cluster does.
   private(set) var isCut: Bool
   private(set) var hasBlocks = false
-  /// Elements that are wrong when this or the cluster before it moves or grows; mostly none.
+  /// Elements that become wrong when this cluster or the one before it moves or grows. Usually there are none.
   private(set) var moving: [EBMLElement] = []
 
-  /// A block, as its header tells (RFC 9559, 10).
+  /// A block, as its header describes it (RFC 9559, 10).
   struct Block {
     let track: UInt64
     /// In ticks of the Segment.
     let time: Int64
-    /// In ticks of the Segment; nil where it does not say.
+    /// In ticks of the Segment; nil if it is not stated.
     var duration: UInt64?
     let frames: Int
     var isKey: Bool
@@ -30,9 +30,9 @@ struct MatroskaCluster: Hashable {
     .corrupt, "an element of it contradicts what it stands in; get a complete copy")
 
   /// - Parameters:
-  ///   - segmentEnd: where the Segment ends that it stands in, within the file.
-  ///   - found: is told each whole block.
-  /// - Throws: `corrupt`, and what stops the reading.
+  ///   - segmentEnd: the end of the Segment that contains it, within the file.
+  ///   - found: called with each complete block.
+  /// - Throws: `corrupt`, and the error that stops the reading.
   init(
     _ element: EBMLElement, segmentEnd: Int64, in source: BoundedSource, _ found: (Block) -> Void
   ) throws(MendError) {
@@ -75,7 +75,7 @@ struct MatroskaCluster: Hashable {
     }
   }
 
-  /// How many bytes tell its size.
+  /// The number of bytes of its size field.
   var sizeWidth: Int { Int(contents - start) - 4 }
 
   private static func block(
@@ -104,7 +104,8 @@ struct MatroskaCluster: Hashable {
     return block
   }
 
-  /// The track's number, the time from the cluster's on, flags, and with lacing how many frames follow but one.
+  /// Reads a block's header: the track number, the time relative to the cluster's, flags, and with lacing the number of
+  /// frames minus one.
   private static func head(
     _ range: Range<Int64>, _ timestamp: Int64, in source: BoundedSource
   ) -> Block? {

@@ -7,7 +7,7 @@ struct MatroskaCredentials {
 
   private static let mostElements = 1_000_000
 
-  /// Attachments behind clusters of unknown size are not found.
+  /// Finds all attachments except those after clusters of unknown size.
   init(in segment: EBMLElement, of source: BoundedSource) {
     let end = min(segment.end ?? source.size, source.size)
     var next = segment.contents
@@ -39,7 +39,7 @@ struct MatroskaCredentials {
     }
   }
 
-  /// A part of the source, with elements that stand for nothing where they are.
+  /// Returns a part of the source with Void elements in place of those in ``places``.
   func dropped(from range: Range<Int64>) -> [MendedFile.Part] {
     var (parts, next): ([MendedFile.Part], Int64) = ([], range.lowerBound)
     for place in places where place.lowerBound >= next && place.upperBound <= range.upperBound {

@@ -1,33 +1,33 @@
 import ReelCore
 import ReelProbe
 
-/// A Matroska or WebM file, taken apart: what stands in its Segment, and when its blocks are shown (RFC 9559).
+/// A Matroska or WebM file, taken apart: the elements of its Segment, and the times of its blocks (RFC 9559).
 struct MatroskaFile {
   enum Item: Hashable {
-    /// By its number.
+    /// A cluster, by its number.
     case cluster(Int)
     case info(Range<Int64>)
-    /// What is copied as it is.
+    /// An element that is copied as it is.
     case other(id: UInt32, Range<Int64>)
   }
   private(set) var items: [Item] = []
   private(set) var clusters: [MatroskaCluster] = []
   private(set) var cues: CueList?
-  /// Where the Segment begins in the source.
+  /// The position of the Segment in the source.
   let segment: Int64
-  /// Where it ends there.
+  /// The end of what is kept of the Segment in the source.
   private(set) var end: Int64
-  /// Whether the file ends before it does.
+  /// Whether the file ends before the Segment does.
   private(set) var isCut: Bool
-  /// In ticks of the Segment; nil without blocks that have a time.
+  /// The duration in ticks of the Segment; nil if no block has a time.
   private(set) var duration: Double?
 
   private static let mostClusters = 1_000_000
   private static let mostItems = 100_000
   private static let largestInfo: Int64 = 1 << 20
 
-  /// Reads the head of every block.
-  /// - Throws: `corrupt`, `notMendable`, and what stops the reading.
+  /// Reads the header of every block.
+  /// - Throws: `corrupt`, `notMendable`, and the error that stops the reading.
   init(_ source: BoundedSource, _ head: MatroskaHead) throws(MendError) {
     let (scale, cueTrack) = (head.scale, head.cueTrack)
     segment = head.segment.start
@@ -82,13 +82,13 @@ struct MatroskaFile {
     let range = element.start..<elementEnd
     end = elementEnd
     switch element.id {
-    // They are made anew.
+    // These are written anew.
     case MatroskaID.seekHead, MatroskaID.cues: return
     case MatroskaID.header, MatroskaID.segment: throw Self.several
     case MatroskaID.info:
       guard elementEnd - element.contents <= Self.largestInfo else { throw MatroskaCluster.damaged }
       items.append(.info(range))
-    // It was of the whole Segment.
+    // This was the checksum of the whole Segment.
     case MatroskaID.checksum: return
     default:
       if case .other(MatroskaID.void, let last)? = items.last, element.id == MatroskaID.void,
@@ -107,13 +107,13 @@ struct MatroskaFile {
   private static let several = MendError(
     .notMendable, "it is several files in one, one after the other; take it apart first")
 
-  /// What follows the Segment is kept, but not another one.
+  /// Refuses another Segment after this one. Anything else there is kept.
   private func refuseMore(in source: BoundedSource, behind segmentEnd: Int64) throws(MendError) {
     guard segmentEnd < source.size, let next = EBMLElement(source, at: segmentEnd) else { return }
     if next.id == MatroskaID.header || next.id == MatroskaID.segment { throw Self.several }
   }
 
-  /// Whether what is no element at `offset` is the beginning of one, or room that was never written to.
+  /// Returns whether bytes at `offset` that are no element are the beginning of one, or space that was never written.
   static func isCut(at offset: Int64, in source: BoundedSource) throws(MendError) -> Bool {
     let left = source.size - offset
     if left < 12, source.bytes(at: offset, count: 1).first.map({ $0 >= 0x10 }) ?? false { return true }

@@ -1,15 +1,15 @@
 import ReelCore
 import ReelProbe
 
-/// What stands before the first cluster of a Matroska file.
+/// The elements before the first cluster of a Matroska file.
 struct MatroskaHead {
   let segment: EBMLElement
-  /// Nanoseconds in a tick of the Segment.
+  /// The number of nanoseconds in a tick of the Segment.
   private(set) var scale: UInt64 = 1_000_000
-  /// In ticks of the Segment, as it is stated.
+  /// The stated duration, in ticks of the Segment.
   private(set) var duration: Double?
   private(set) var clocks: [TrackClock] = []
-  /// Whether there is an index, or not more than one cluster that it could lead to.
+  /// Whether there is an index, or at most one cluster to which it could lead.
   private(set) var hasCues = false
 
   private static let mostElements = 100_000
@@ -56,7 +56,7 @@ struct MatroskaHead {
       case MatroskaID.cluster: clusters += 1
       default: break
       }
-      // Of a file that says where its clusters end, all are passed over for what is behind them.
+      // If a file states where its clusters end, step over all of them to what follows.
       guard let elementEnd = element.end, element.id != MatroskaID.cluster || !hasCues else { break }
       next = elementEnd
     }
@@ -64,17 +64,17 @@ struct MatroskaHead {
     guard hasInfo, (1...1_000_000_000).contains(scale) else { throw MatroskaCluster.damaged }
   }
 
-  /// The track whose key frames are where a player may begin: video, or else sound.
+  /// The track at whose key frames playback may begin: video, otherwise sound.
   var cueTrack: UInt64? {
     (clocks.first { $0.kind == .video } ?? clocks.first { $0.kind == .audio })?.number
   }
 
-  /// Whether it states a duration that a file of `size` bytes may have.
+  /// Returns whether it states a duration that a file of `size` bytes may have.
   func statesDuration(ofSize size: Int64) -> Bool {
     duration.map { FoundDuration.isPlausible($0 * Double(scale) / 1e9, size: size) } ?? false
   }
 
-  /// Whether it states its duration and where all is.
+  /// Returns whether it states its size and its duration, and has an index.
   func isSearchable(ofSize size: Int64) -> Bool {
     segment.end != nil && hasCues && statesDuration(ofSize: size)
   }

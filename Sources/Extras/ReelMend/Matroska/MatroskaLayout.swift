@@ -1,16 +1,16 @@
 import ReelCore
 import ReelProbe
 
-/// Where everything stands in the mended file.
+/// The layout of the mended file.
 struct MatroskaLayout {
   private let file: MatroskaFile
   private let source: BoundedSource
-  /// By their numbers among the items; all else is copied.
+  /// The new Info elements, by their numbers among the items. Everything else is copied.
   private var infos: [Int: [UInt8]] = [:]
-  /// What becomes void of what is copied.
+  /// The parts of what is copied that become Void.
   var dropped: MatroskaCredentials?
 
-  /// - Parameter duration: in ticks of the Segment.
+  /// - Parameter duration: the duration in ticks of the Segment.
   /// - Throws: `corrupt`.
   init(_ file: MatroskaFile, duration: Double, _ source: BoundedSource) throws(MendError) {
     (self.file, self.source) = (file, source)
@@ -23,7 +23,7 @@ struct MatroskaLayout {
 
   func mended() throws(MendError) -> MendedFile {
     let firstCluster = file.items.firstIndex { if case .cluster = $0 { true } else { false } } ?? 0
-    // Sizes do not depend on places, so those are known before any is written.
+    // Sizes do not depend on positions, so all positions are known before anything is written.
     let width = EBMLWriter.width(of: UInt64(file.end) + 64 << 20)
     let cuesSize = Int64(file.cues?.element({ _ in 0 }, width: width).count ?? 0)
     var sought = wanted(cues: 0)
@@ -52,7 +52,7 @@ struct MatroskaLayout {
       }
       append(item, number, to: &mended)
     }
-    // What follows the Segment; of a file that was cut off that is what is lost.
+    // What follows the Segment. In a file that was cut off, nothing does but the lost part.
     if !file.isCut { mended.append(file.end..<source.size) }
     return mended
   }
@@ -70,7 +70,7 @@ struct MatroskaLayout {
     }
   }
 
-  /// Nil where the cluster says already where it ends.
+  /// Returns a new header; nil if the cluster states its size already.
   private func header(of cluster: MatroskaCluster) -> [UInt8]? {
     guard !cluster.hasSize || cluster.isCut else { return nil }
     let size = cluster.end - cluster.contents
@@ -100,7 +100,8 @@ struct MatroskaLayout {
     }
   }
 
-  /// What would be wrong: where a cluster stands, how large the one before it is, and checksums of such clusters.
+  /// Returns the elements that would become wrong: the position of a cluster, the size of the one before it, and the
+  /// checksums of clusters in which such an element changes.
   private func stale(in cluster: MatroskaCluster, _ number: Int) -> [EBMLElement] {
     let keepsSize = number > 0 && keepsSize(file.clusters[number - 1])
     let isStale = { (element: EBMLElement) in
@@ -114,7 +115,7 @@ struct MatroskaLayout {
     header(of: cluster).map { Int64($0.count) == cluster.contents - cluster.start } ?? true
   }
 
-  /// Info with the duration in it, and its checksum where it had one.
+  /// Returns Info with the duration in it, and with a checksum if it had one.
   private func info(_ range: Range<Int64>, _ duration: Double) throws(MendError) -> [UInt8] {
     guard let element = EBMLElement(source, at: range.lowerBound) else { throw MatroskaCluster.damaged }
     let parts = element.elements(in: source)
@@ -132,9 +133,9 @@ struct MatroskaLayout {
       MatroskaID.info, (hadChecksum ? EBMLWriter.checksum(of: contents) : []) + contents)
   }
 
-  // MARK: The list of what stands where
+  // MARK: The list of positions (SeekHead)
 
-  /// - Parameter places: of all items; none where only their number counts.
+  /// - Parameter places: the positions of all items; empty if only their number matters.
   private func wanted(cues: Int64, _ places: [Int64] = []) -> [(id: UInt32, place: Int64)] {
     let named: Set<UInt32> = [
       MatroskaID.tracks, MatroskaID.chapters, MatroskaID.attachments, MatroskaID.tags,
@@ -164,7 +165,7 @@ struct MatroskaLayout {
 }
 
 extension MendedFile {
-  /// Adds bytes of the source; neighbours are one part.
+  /// Adds bytes of the source. Adjacent ones become one part.
   fileprivate mutating func append(_ range: Range<Int64>) {
     guard !range.isEmpty else { return }
     if case .source(let last)? = parts.last, last.upperBound == range.lowerBound {

@@ -1,11 +1,11 @@
 import ReelCore
 import ReelProbe
 
-/// Writes what a Matroska or WebM file does not say of itself: how long it is, where it ends, and where a player may begin.
-/// Blocks are copied as they are.
+/// Writes what a Matroska or WebM file does not state about itself: its duration, where it ends, and where playback may
+/// begin. Blocks are copied as they are.
 ///
-/// Sizes are known then, of the Segment and of each cluster; the index (Cues) stands before the first cluster, so that a
-/// player that loads the file over a network need not look for it.
+/// The mended file states the sizes of the Segment and of each cluster. The index (Cues) comes before the first
+/// cluster, so that a player that loads the file over a network need not search for it.
 struct MatroskaMender {
   private let source: BoundedSource
   private(set) var done: Set<Mend> = []
@@ -14,8 +14,9 @@ struct MatroskaMender {
     self.source = source
   }
 
-  /// What the mended file is made of. ``done`` says then what was to be mended; nothing, where it is well.
-  /// - Throws: `notMendable`, `corrupt`, and what stops the reading.
+  /// Returns the parts of the mended file. Afterwards, ``done`` says what was mended. It is empty if nothing needed
+  /// mending.
+  /// - Throws: `notMendable`, `corrupt`, and the error that stops the reading.
   mutating func mend(_ mends: Set<Mend>) throws(MendError) -> MendedFile {
     guard mends.isSubset(of: [.duration, .salvage, .faststart, .unfragment, .credentials]) else {
       throw MendError(
@@ -35,11 +36,12 @@ struct MatroskaMender {
     return MendedFile(parts: credentials.dropped(from: 0..<source.size))
   }
 
-  /// The file with its duration and an index; nil where nothing of it is to be written.
+  /// Returns the layout of the file with its duration and an index; nil if none is to be written.
   private mutating func searchable(
     _ mends: Set<Mend>, _ head: MatroskaHead
   ) throws(MendError) -> MatroskaLayout? {
-    // It is streamed as it is: what stands in an index of MP4 stands in its clusters.
+    // The other mends have no effect: a Matroska file can be streamed as it is, because its clusters hold what an MP4
+    // has in its index.
     let mends = mends.intersection([.duration, .salvage])
     let mayBeCut = head.segment.end.map { $0 > source.size } ?? true
     guard !mends.isEmpty, mayBeCut || mends.contains(.duration) && !head.isSearchable(ofSize: source.size)
@@ -50,7 +52,7 @@ struct MatroskaMender {
     guard !file.isCut || mends.contains(.salvage) else { throw MovieMender.cutOff }
     guard file.isCut || mends.contains(.duration) else { return nil }
     let isStated = head.segment.end != nil && head.statesDuration(ofSize: source.size)
-    // Without a key frame there is nothing that an index could lead to.
+    // Without a key frame, an index would have nothing to lead to.
     guard file.isCut || !isStated || file.cues != nil else { return nil }
     guard let duration = file.duration, duration > 0 else {
       throw MendError(.notMendable, "nothing of its pictures and sound is there; get a complete copy")

@@ -1,19 +1,19 @@
 import ReelProbe
 
-/// A track, and when its blocks begin and end, as they come.
+/// A track, and the times of its blocks as they are read.
 struct TrackClock: Hashable {
   enum Kind: Hashable { case video, audio, other }
   let number: UInt64
   let kind: Kind
-  /// How long a frame lasts that does not say so itself, in nanoseconds.
+  /// The duration of a frame that does not state its own, in nanoseconds.
   let defaultDuration: UInt64
-  /// What its times are ahead of when it is heard, in nanoseconds (RFC 9559, 5.1.4.1.26).
+  /// The codec delay, which its times include, in nanoseconds (RFC 9559, 5.1.4.1.26).
   let delay: UInt64
   /// Whether its ticks are not those of the Segment (RFC 9559, 5.1.4.1.17: deprecated).
   let hasOwnScale: Bool
 
   private var last: Int64?
-  /// How long the block at ``last`` lasts, in ticks; nil where nothing tells.
+  /// The duration of the block at ``last``, in ticks; nil if nothing states it.
   private var lastDuration: Double?
   private var step = PacketStep()
 
@@ -39,10 +39,10 @@ struct TrackClock: Hashable {
   }
 
   /// - Parameters:
-  ///   - time: in ticks of the Segment.
-  ///   - duration: of the block, in ticks, where it is stated.
-  ///   - frames: how many the block holds.
-  ///   - scale: nanoseconds in a tick.
+  ///   - time: the block's time in ticks of the Segment.
+  ///   - duration: the block's duration in ticks, if it is stated.
+  ///   - frames: the number of frames in the block.
+  ///   - scale: the number of nanoseconds in a tick.
   mutating func add(_ time: Int64, lasting duration: UInt64?, frames: Int, scale: UInt64) {
     let usual = defaultDuration > 0 ? Double(defaultDuration) * Double(frames) / Double(scale) : nil
     let own = duration.map { Double($0) } ?? usual
@@ -54,7 +54,7 @@ struct TrackClock: Hashable {
     }
   }
 
-  /// When its last block ends, in ticks; nil without blocks.
+  /// Returns the end of its last block, in ticks; nil without blocks.
   func end(scale: UInt64) -> Double? {
     guard let last else { return nil }
     let duration = lastDuration ?? step.ticks ?? 0
@@ -63,7 +63,8 @@ struct TrackClock: Hashable {
 }
 
 extension EBMLElement {
-  /// The elements within it, of known size, up to a number of them. What is no element ends them.
+  /// Returns the elements of known size within it, up to a fixed number. The first bytes that are no element end the
+  /// list.
   func elements(in source: BoundedSource) -> [EBMLElement] {
     var (found, next): ([EBMLElement], Int64) = ([], contents)
     guard let end else { return [] }
@@ -76,13 +77,13 @@ extension EBMLElement {
     return found
   }
 
-  /// An unsigned integer (RFC 8794, 7.2); nil for one of more than 8 bytes.
+  /// Returns its unsigned integer (RFC 8794, 7.2); nil for one of more than 8 bytes.
   func number(in source: BoundedSource) -> UInt64? {
     guard let end, end - contents <= 8 else { return nil }
     return end == contents ? 0 : source.bigEndian(at: contents, width: Int(end - contents))
   }
 
-  /// A float (RFC 8794, 7.3).
+  /// Returns its float (RFC 8794, 7.3).
   func real(in source: BoundedSource) -> Double? {
     guard let end, let bits = number(in: source) else { return nil }
     switch end - contents {

@@ -1,17 +1,17 @@
 import ReelCore
 
-/// One that ffmpeg encodes, as Debian builds it.
+/// A codec that ffmpeg, as built by Debian, can encode.
 struct EncodedCodec {
   /// FFmpeg's name.
   let name: String
   let encoder: String
   var hasTenBits = false
-  /// Whether its encoder makes no more of a file than it is told to.
+  /// Whether its encoder keeps to the bit rate that it is given.
   var keepsToLimits = true
-  /// Nil for any.
+  /// The sample rates that it supports; nil for any.
   var rates: Set<Int>?
 
-  /// The best known first.
+  /// The best-known codecs first.
   static let video = [
     EncodedCodec(name: "h264", encoder: "libx264"),
     EncodedCodec(name: "hevc", encoder: "libx265", hasTenBits: true),
@@ -46,12 +46,12 @@ struct EncodedCodec {
 }
 
 extension MediaContainer {
-  /// Those that are proposed in the place of one that is refused.
+  /// The containers that are proposed instead of one that a rule refuses.
   static let usualForConversion: [MediaContainer] = [
     .mp4, .webm, .mov, .matroska, .mpegTS, .avi, .mpegPS, .threeGP,
   ]
 
-  /// The codecs that players expect in it, by FFmpeg's names.
+  /// The codecs that players expect in this container, by FFmpeg's names.
   var expectedCodecs: (video: Set<String>, audio: Set<String>) {
     switch self {
     case .mp4:
@@ -78,8 +78,8 @@ extension MediaContainer {
     }
   }
 
-  /// Whether ffmpeg copies `codec`, which is none of those expected, from a file of this container into another one: it
-  /// reads more codecs in some than it writes there (libavformat/movenc.c).
+  /// Whether ffmpeg can copy `codec`, which is not among the expected ones, from a file of this container into a new
+  /// one: for some containers, it reads more codecs than it writes (libavformat/movenc.c).
   func keeps(_ codec: String) -> Bool {
     switch self {
     case .m4v, .threeGP, .threeG2: false

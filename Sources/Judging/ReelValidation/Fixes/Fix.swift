@@ -1,21 +1,22 @@
 import ReelCore
 
-/// What it would take to make a file keep a rule. ``FixPlan`` makes one command of those of all rules that a file breaks.
+/// What it takes to make a file keep a rule. ``FixPlan`` combines the fixes for all rules that a file breaks into one
+/// command.
 package enum Fix: Hashable, Sendable {
-  /// A command for the file as it is, with words that ``FixCommand`` puts names in place of: nothing else has to be done.
+  /// A command for the file as it is, and all that has to be done. ``FixCommand`` replaces its placeholders with names.
   case command(String)
-  /// A command as it is.
+  /// A command without placeholders.
   case ready(String)
   /// `reel mend` does it without loss.
   case mend(Mend)
-  /// A raw stream is encoded anew, into a container.
+  /// A raw stream is encoded into a container.
   case wrap
-  /// The name gets the extension of what the file is.
+  /// The name gets the extension of the file's real format.
   case rename
-  /// It is written anew by ffmpeg, which changes these things.
+  /// ffmpeg rewrites the file and changes these things.
   case convert(Conversion)
 
-  /// Whether it is a command by itself, in which no other fix has a place.
+  /// Whether it is a command by itself, which can't be combined with another fix.
   var isWhole: Bool {
     switch self {
     case .command, .ready: true
@@ -24,21 +25,21 @@ package enum Fix: Hashable, Sendable {
   }
 }
 
-/// What ffmpeg has to change of a file.
+/// What ffmpeg has to change in a file.
 package struct Conversion: Hashable, Sendable {
-  /// What a rule refuses, to be replaced by something that it takes.
+  /// Something that a rule refuses, to be replaced by something that it accepts.
   package enum Part: Hashable, Sendable {
     case container, videoCodec, pixels, audioCodec, channels, sampleRate
   }
 
-  /// What a picture goes through, in this order.
+  /// The filters for a picture, in the order in which they are applied.
   package enum Filter: Hashable, Sendable, Comparable {
     case toStandardRange
     case squarePixels
     case fit(width: Int, height: Int)
     case evenSides
 
-    /// - Parameter hdr: of the picture.
+    /// - Parameter hdr: the picture's dynamic range.
     func text(_ hdr: HDR?) -> String {
       switch self {
       case .toStandardRange:
@@ -51,7 +52,8 @@ package struct Conversion: Hashable, Sendable {
       }
     }
 
-    /// Where a file names the transfer alone, zscale finds no way: both kinds are BT.2020's (ITU-R BT.2100).
+    /// If a file states only the transfer characteristics, zscale finds no conversion. Both kinds use BT.2020 (ITU-R
+    /// BT.2100).
     private static func input(_ hdr: HDR?) -> String {
       switch hdr?.kind {
       case .pq?: "setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc,"
@@ -63,16 +65,16 @@ package struct Conversion: Hashable, Sendable {
 
   package var parts: Set<Part> = []
   package var filters: Set<Filter> = []
-  /// Encodes the picture anew, whatever else is asked for.
+  /// Encodes the picture, whatever else is asked for.
   package var encodesVideo = false
-  /// At most so many frames a second.
+  /// The highest number of frames per second.
   package var rate: Double?
   package var hasConstantRate = false
-  /// At most so many bits a second, sound included.
+  /// The highest number of bits per second, including sound.
   package var bitRate: Int64?
-  /// At most so many bytes.
+  /// The largest size in bytes.
   package var bytes: Int64?
-  /// At most so many seconds.
+  /// The longest duration in seconds.
   package var seconds: Double?
   package var addsSilence = false
   package var dropsMetadata = false
@@ -109,17 +111,18 @@ package struct Conversion: Hashable, Sendable {
 
   var isLimited: Bool { bitRate != nil || bytes != nil }
 
-  /// Copied frames last a little into what comes after the cut.
+  /// Copied frames last a little beyond the cut.
   private var cutsClosely: Bool { seconds.map { $0 < 2 } ?? false }
 }
 
 extension HDR {
-  /// Whether no filter of ffmpeg's gives the picture its colours: Dolby Vision without a base layer that others can show.
+  /// Whether no filter in ffmpeg can restore the picture's colors: Dolby Vision without a base layer that other players
+  /// can show.
   var hasColoursOfItsOwn: Bool { kind == .dolbyVision && profile == 5 }
 }
 
 extension Mend {
-  /// As `reel mend` is told it.
+  /// The flag of `reel mend` for it.
   package var flag: String {
     switch self {
     case .faststart: "--faststart"

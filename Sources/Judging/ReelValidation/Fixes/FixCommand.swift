@@ -1,12 +1,12 @@
 import ReelCore
 
-/// Puts names into the commands that fix files, so that a shell takes them for names and for nothing else. They are there to
-/// be pasted: no template removes or replaces a file.
+/// Inserts names into the commands that fix files, so that a shell takes them for names and nothing else. The commands
+/// are meant to be pasted, so no template removes or replaces a file.
 enum FixCommand {
   /// - Parameters:
-  ///   - template: `FILE` stands for the path; with something behind a dot, for a new name that begins so. `NAME` stands for
-  ///     one without the extension, `OUT` for a new file beside it.
-  ///   - claim: whether nothing has this name, and nothing else gets it.
+  ///   - template: `FILE` stands for the path; followed by a dot and more, for a new name that begins with the path.
+  ///     `NAME` stands for a name without the extension, `OUT` for a new file beside it.
+  ///   - claim: whether the name may be used: no file has it, and no other command gets it.
   static func text(_ template: String, for path: SourcePath, claim: (SourcePath) -> Bool) -> String {
     let path = unmistakable(path.bytes)
     return template.split(separator: " ", omittingEmptySubsequences: false).map { word in
@@ -23,10 +23,10 @@ enum FixCommand {
     }.joined(separator: " ")
   }
 
-  /// The first of `a-mended.mp4`, `a.mkv-mended.mp4`, `a.mkv-mended-2.mp4`, … that is free.
+  /// Returns the first of `a-mended.mp4`, `a.mkv-mended.mp4`, `a.mkv-mended-2.mp4`, … that is free.
   /// - Parameters:
-  ///   - short: what the first of them begins with.
-  ///   - long: what the others do.
+  ///   - short: the beginning of the first of these names.
+  ///   - long: the beginning of the others.
   ///   - end: what follows, with its dot.
   private static func firstFree(
     _ short: [UInt8], _ long: [UInt8], _ end: Substring, _ claim: (SourcePath) -> Bool
@@ -41,7 +41,8 @@ enum FixCommand {
     return name
   }
 
-  /// What stands before a colon is a protocol to ffmpeg, and to Reel: `concat:a|b` would be two other files.
+  /// Adds `./` to a path with a colon: ffmpeg and Reel take what precedes a colon for a protocol, so `concat:a|b` would
+  /// be two other files.
   private static func unmistakable(_ path: [UInt8]) -> [UInt8] {
     path.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: ":")) ? Array("./".utf8) + path : path
   }

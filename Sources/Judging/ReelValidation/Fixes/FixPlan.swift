@@ -1,11 +1,12 @@
 import ReelCore
 
-/// The one command that makes a file keep every rule that it breaks.
+/// Plans the one command that makes a file keep all rules that it breaks.
 struct FixPlan {
   private let facts: FixtureFacts
   private let rules: [ActiveRule]
 
-  /// Nil where no command can: one of the rules has no remedy, or what is left of the file is not known.
+  /// Returns nil if no command can do it: one of the rules has no remedy, or it is not known what the file would
+  /// become.
   /// - Parameter claim: see ``FixCommand``.
   static func command(
     for fixes: [Fix], _ facts: FixtureFacts, by rules: [ActiveRule], claim: (SourcePath) -> Bool
@@ -20,7 +21,7 @@ struct FixPlan {
     for case .command(let command) in fixes { return command }
     guard let media = facts.media else { return fixes == [.wrap] ? wrap() : nil }
     let isSigned = media.contentCredentials == true
-    // Whatever changes it makes them void.
+    // Any change invalidates the credentials.
     if isSigned, rules.contains(where: { $0.rule.id == "credentials.missing" }) { return nil }
     var (mends, conversion): (Set<Mend>, Conversion?) = ([], nil)
     for fix in fixes {
@@ -33,14 +34,14 @@ struct FixPlan {
       }
     }
     if var conversion {
-      // All else that can be mended, writing it anew does as well.
+      // Rewriting the file also does everything else that can be mended.
       if mends.contains(.location) { conversion.dropsMetadata = true }
       return convert(media, conversion)
     }
     let name = media.container.fileExtension
     guard !mends.isEmpty else { return "mv -n -- FILE NAME.\(name)" }
     if isSigned { mends.insert(.credentials) }
-    // Both are one rewriting.
+    // Both take a single rewrite.
     if mends.contains(.unfragment) { mends.insert(.faststart) }
     let flags = Mend.allCases.filter(mends.contains).map(\.flag)
     return "reel mend FILE \(flags.joined(separator: " ")) -o OUT.\(name)"
@@ -48,8 +49,8 @@ struct FixPlan {
 
   // MARK: ffmpeg
 
-  /// Of a raw stream nothing is known but that FFmpeg reads it. Copied, it would lose pictures that say no time. Nil where a
-  /// rule asks for something that nobody knows of it.
+  /// Plans the encoding of a raw stream, of which nothing is known except that FFmpeg reads it. If it were copied,
+  /// frames without timestamps would be lost. Returns nil if a rule of severity `error` needs a fact that is unknown.
   private func wrap() -> String? {
     var (media, video) = (MediaInfo(container: .mp4, size: facts.size ?? 0), VideoFacts())
     (video.codec, video.hasSamples, video.rotation, video.variableFrameRate) = ("raw", true, 0, false)
@@ -88,10 +89,10 @@ struct FixPlan {
     guard let target = target(media, video, conversion),
       let pictures = pictures(target, media, video, conversion)
     else { return nil }
-    // A program stream has no time for each frame.
+    // A program stream does not have a timestamp for each frame.
     var words = ["ffmpeg -n \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
     if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=\(Self.silentRate):cl=stereo") }
-    // No cover, and nothing that another container can't hold.
+    // Leave out covers, and everything that another container can't hold.
     words.append("-map \(stream) -map \(conversion.addsSilence ? "1" : "0"):a?")
     words += length(media, conversion)
     words.append(pictures)
@@ -103,21 +104,22 @@ struct FixPlan {
 
   private static let silentRate = 48000
 
-  /// The stream that the rules have judged; nil where there are several, and it is not known which.
+  /// The stream that the rules have judged; nil if there are several and it is unknown which one that is.
   private func stream(_ video: VideoFacts) -> String? {
     guard let count = video.streams, count > 1 else { return "0:V:0" }
     return facts.rewriting.shownStream.map { "0:\($0)" }
   }
 
-  /// Whether a place is to go that the pictures themselves tell.
+  /// Whether a location has to be removed that is in the video stream itself.
   private func takesOutMessages(_ conversion: Conversion) -> Bool {
     conversion.dropsMetadata && facts.rewriting.isPlaceInPictures
   }
 
-  /// The types of units that are messages (ITU-T H.264 and H.265, table 7-1). ffmpeg takes out all of them, or none.
+  /// The NAL unit types of SEI messages (ITU-T H.264 and H.265, table 7-1). ffmpeg removes all of them or none.
   private static let messages = ["h264": "6", "hevc": "39-40"]
 
-  /// At another rate, and with sound encoded anew, a file gets a little longer: what that would make too long is cut.
+  /// A file becomes slightly longer at another frame rate, or when its sound is re-encoded. If that would make it too
+  /// long, it is cut.
   private func cut(_ media: MediaInfo) -> Conversion {
     var conversion = Conversion()
     for case .convert(let change) in violations(
@@ -126,10 +128,10 @@ struct FixPlan {
     return conversion
   }
 
-  /// In seconds: how much longer it gets at most, and how much earlier it is cut.
+  /// In seconds: the most by which it becomes longer, and how much earlier it is cut.
   private static let room = 0.25
 
-  /// Frames last into what comes after a cut; silence has no end of its own.
+  /// Frames last beyond the point of a cut, and silence has no end of its own.
   private func length(_ media: MediaInfo, _ conversion: Conversion) -> [String] {
     if let most = conversion.seconds { return ["-t \(Decimals.text(most - min(Self.room, most / 4)))"] }
     guard conversion.addsSilence else { return [] }
@@ -143,7 +145,7 @@ struct FixPlan {
     var codec: EncodedCodec? { if case .encoded(let codec) = self { codec } else { nil } }
   }
 
-  /// What is written.
+  /// The file to be written.
   private struct Target {
     let container: MediaContainer
     let video: Choice
@@ -152,7 +154,7 @@ struct FixPlan {
     var cost: Int { (video.codec == nil ? 0 : 4) + (audio.codec == nil ? 0 : 2) }
   }
 
-  /// Of what the rules allow, the way that encodes least; what the file has comes first.
+  /// Among the ways that the rules allow, returns the one that encodes least, with preference for what the file has.
   private func target(_ media: MediaInfo, _ video: VideoFacts, _ conversion: Conversion) -> Target? {
     let able = { (codec: EncodedCodec) in canEncode(codec, media, conversion) }
     var best: Target?
@@ -170,14 +172,14 @@ struct FixPlan {
       }
       guard let pictures, let sound else { continue }
       let target = Target(container: container, video: pictures, audio: sound)
-      // Rarer ones take some rates and no others.
+      // Rarer containers accept only some rates.
       if target.cost > 0, !MediaContainer.usualForConversion.contains(container) { continue }
       if best.map({ target.cost < $0.cost }) ?? true { best = target }
     }
     return best
   }
 
-  /// Nil where none will do, and where ffmpeg would have to decode what it does not know.
+  /// Returns nil if no codec is acceptable, or if ffmpeg would have to decode an unknown one.
   /// - Parameter own: the codecs of the streams.
   private func choice(
     _ own: [String?], _ all: [EncodedCodec], _ isEncoded: Bool, by canEncode: (EncodedCodec) -> Bool,
@@ -186,7 +188,7 @@ struct FixPlan {
     let names = own.compactMap(\.self)
     guard names.count == own.count else { return nil }
     if names.isEmpty || !isEncoded && names.allSatisfy(willDo) { return .copied }
-    // The one that it has comes first.
+    // The codec that the file has comes first.
     let ordered = all.filter { names.contains($0.name) } + all.filter { !names.contains($0.name) }
     return ordered.first { canEncode($0) && willDo($0.name) }.map { .encoded($0) }
   }
@@ -234,7 +236,8 @@ struct FixPlan {
     if let bits = bits(media, conversion) {
       let own = bits.all - bits.sound * Int64(media.audio.count)
       guard own >= Self.leastBits else { return nil }
-      // What fits into the buffer comes on top of the rate: a short film would be nearly twice as large.
+      // What the buffer holds comes on top of the rate: with a full buffer, a short film would be nearly twice as
+      // large.
       let buffer = max(1, Int64(clamping: Double(own) * min(1, (media.duration ?? 4) / 4)))
       options += " -b:v \(own) -maxrate \(own) -bufsize \(buffer)"
     }
@@ -251,7 +254,7 @@ struct FixPlan {
     return "-c:v copy\(tag) -bsf:v filter_units=remove_types=\(types)"
   }
 
-  /// A usual rate, which is constant; nil where the frames may come as they do.
+  /// A common constant frame rate; nil if the frames may keep their timing.
   private func frames(_ video: VideoFacts, _ conversion: Conversion) -> String? {
     guard conversion.rate != nil || conversion.hasConstantRate else { return nil }
     let own = video.frameRate?.value ?? 30
@@ -268,7 +271,7 @@ struct FixPlan {
     (30000.0 / 1001, "30000/1001"), (30, "30"), (50, "50"), (60000.0 / 1001, "60000/1001"), (60, "60"),
   ]
 
-  /// Bits a second for all of it, with some room, and for a sound.
+  /// The bits per second for everything, with some margin, and for one sound track.
   private func bits(_ media: MediaInfo, _ conversion: Conversion) -> (all: Int64, sound: Int64)? {
     var most = conversion.bitRate
     if let bytes = conversion.bytes {
@@ -279,7 +282,7 @@ struct FixPlan {
     return most.map { ($0 / 10 * 7, min(128_000, $0 / 4)) }
   }
 
-  /// Less is no picture.
+  /// Less does not make a recognizable picture.
   private static let leastBits: Int64 = 50_000
 
   private func sound(_ target: Target, _ media: MediaInfo, _ conversion: Conversion) -> String {
@@ -306,14 +309,14 @@ struct FixPlan {
 
   // MARK: The rules
 
-  /// Whether a rule about `part` would be broken with something else in the place of what the file has.
+  /// Whether a rule about `part` would be broken if what the file has were replaced.
   private func breaks(_ part: Conversion.Part, _ media: MediaInfo, _ change: (inout MediaInfo) -> Void)
     -> Bool
   {
     !violations(of: part.rules, media, change).isEmpty
   }
 
-  /// How `media`, changed, would break `ids`.
+  /// How `media` would break the rules `ids` after the change.
   private func violations(of ids: Set<String>, _ media: MediaInfo, _ change: (inout MediaInfo) -> Void)
     -> [Violation]
   {
@@ -346,7 +349,7 @@ extension Conversion.Filter {
 }
 
 extension VideoFacts {
-  /// As an encoder writes it.
+  /// Sets the facts that follow from a pixel format, as an encoder writes it.
   fileprivate mutating func setFormat(_ format: String) {
     pixelFormat = format
     bitDepth = format.hasSuffix("10le") ? 10 : 8

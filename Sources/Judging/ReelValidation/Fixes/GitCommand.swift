@@ -1,20 +1,21 @@
 import ReelCore
 
-/// Commands that have Git bring a file back. They run in its folder: from another one below the root, `git stash` does not
-/// find what it was told to take literally.
+/// Commands that make Git bring a file back. They run in its folder: from another one below the root, `git stash` does
+/// not find a pathspec that is marked as literal.
 enum GitCommand {
-  /// What is there may be nowhere else: it goes to the stash.
+  /// Stashes the present file, as it may exist nowhere else.
   static func restoring(_ path: SourcePath) -> String {
     "\(git(path)) stash push -- \(pathspec(path))"
   }
 
-  /// - Parameter place: from the root of the work tree, where patterns begin. What has a meaning in one stands for itself, too.
+  /// - Parameter place: relative to the root of the work tree, where patterns begin. A character that is special in a
+  ///   pattern becomes `?`, which also matches that character.
   static func fetching(_ path: SourcePath, at place: SourcePath) -> String {
     let pattern = place.bytes.map { ",*?[]{}\\!".utf8.contains($0) ? UInt8(ascii: "?") : $0 }
     return git(path) + " lfs pull --include " + ShellWord.quoted(pattern)
   }
 
-  /// To follow what is wrong with a file.
+  /// To be appended to what is wrong with a file.
   static func committed(_ path: SourcePath) -> String {
     "; it was committed like this: `\(git(path)) log -1 -- \(pathspec(path))` says by whom"
   }

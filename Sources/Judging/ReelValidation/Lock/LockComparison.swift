@@ -1,27 +1,27 @@
 import ReelCore
 
-/// What a lock says of files as they are now. Pure, if `git` is.
+/// Compares files as they are now with a lock. Pure if `git` is.
 package struct LockComparison: Sendable {
   private let lock: LockFile
   private let acceptance: String?
   private let git: @Sendable (SourcePath) -> GitFacts?
 
   /// - Parameters:
-  ///   - acceptance: the command that locks all that was found as it is.
-  ///   - git: asked of files that are others than those that were locked.
+  ///   - acceptance: the command that locks everything as it was found.
+  ///   - git: called for files that differ from those that were locked.
   package init(
     _ lock: LockFile, acceptance: String? = nil, git: @escaping @Sendable (SourcePath) -> GitFacts?
   ) {
     (self.lock, self.acceptance, self.git) = (lock, acceptance, git)
   }
 
-  /// The findings of a file under the lock: rules that it broke when it was locked are not failures any more; that
-  /// it is another file, is read otherwise, or is new, is one.
+  /// Returns the findings of a file under the lock. A rule that it broke when it was locked is no longer a failure. It
+  /// is a failure if the file is a different one, is read differently, or is new.
   ///
   /// - Parameters:
   ///   - path: relative to the lock's folder.
   ///   - current: the file as it is now, with what its findings say.
-  ///   - facts: of the file, under the path by which it is reported.
+  ///   - facts: the facts of the file, with the path by which it is reported.
   package func findings(
     _ path: SourcePath, _ current: LockEntry, findings: [Finding], _ facts: FixtureFacts
   ) -> [Finding] {
@@ -40,7 +40,7 @@ package struct LockComparison: Sendable {
     return accepted + [accepting(Self.readAnew(locked, current, changes), beside: accepted)]
   }
 
-  /// `finding`, with the command that locks the file as it is; without it where something else is wrong with the file.
+  /// Returns `finding` with the command that locks the file as it is, unless something else is wrong with the file.
   private func accepting(_ finding: Finding, beside others: [Finding]) -> Finding {
     var finding = finding
     let isElse = others.contains { $0.state == .broken && ($0.severity == .error || $0.fix != nil) }
@@ -48,7 +48,7 @@ package struct LockComparison: Sendable {
     return finding
   }
 
-  /// What mends or renames a locked file makes it differ from the lock.
+  /// Adds a hint to findings whose fix would mend or rename a locked file, as that makes it differ from the lock.
   private static func lockedAnew(_ findings: [Finding]) -> [Finding] {
     findings.map { finding in
       guard finding.state == .broken, finding.fix != nil || finding.rule == RuleIDs.name else {
@@ -60,17 +60,17 @@ package struct LockComparison: Sendable {
     }
   }
 
-  /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
+  /// Whether the file can't be judged now, and could not be judged in the same way when it was locked.
   package func accepts(_ path: SourcePath, _ current: LockEntry) -> Bool {
     guard let locked = lock.entries[path], let error = locked.facts["error"] else { return false }
     return locked.digest == current.digest && current.facts["error"] == error
   }
 
-  /// A finding for each locked file that is not among `found`.
+  /// Returns a finding for each locked file that is not in `found`.
   ///
   /// - Parameters:
-  ///   - found: relative to the lock's folder.
-  ///   - isCovered: whether the run would have met a file of this path.
+  ///   - found: the paths relative to the lock's folder.
+  ///   - isCovered: whether the run would have found a file at this path.
   package func gone(found: Set<SourcePath>, isCovered: (SourcePath) -> Bool) -> [(SourcePath, Finding)] {
     lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map {
       ($0, accepting(gone, beside: []))
@@ -79,7 +79,8 @@ package struct LockComparison: Sendable {
 
   // MARK: The findings
 
-  /// `findings` of another file than the one that was locked: only to bring that back helps, whatever else is wrong.
+  /// Returns `findings` for a file that is not the one that was locked. Only bringing that one back helps, whatever
+  /// else is wrong.
   private func changed(
     _ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges, _ facts: FixtureFacts,
     _ findings: [Finding]
@@ -139,9 +140,9 @@ package struct LockChanges: Hashable, Sendable {
   package struct Change: Hashable, Sendable {
     /// The fact's name, such as `video.rotation`.
     package let key: String
-    /// As locked; nil when there was none.
+    /// The locked value; nil if there was none.
     package let old: String?
-    /// As it is now; nil when there is none.
+    /// The current value; nil if there is none.
     package let new: String?
 
     var sentence: String {
@@ -153,12 +154,12 @@ package struct LockChanges: Hashable, Sendable {
       }
     }
   }
-  /// The key of rules that are broken no more.
+  /// The key for rules that are no longer broken.
   static let rules = "broken rules"
-  /// What says most comes first.
+  /// The most telling changes come first.
   package let changes: [Change]
 
-  /// - Parameter tolerances: how far two values of one fact may be apart.
+  /// - Parameter tolerances: how much two values of one fact may differ.
   package init(from old: LockEntry, to new: LockEntry, tolerances: LockTolerances) {
     let keys = Set(old.facts.keys).union(new.facts.keys)
     var changes = keys.sorted(by: { Self.rank($0) < Self.rank($1) }).compactMap { key -> Change? in
@@ -166,7 +167,7 @@ package struct LockChanges: Hashable, Sendable {
       if let before = change.old, let after = change.new, tolerances.admits(key, before, after) { return nil }
       return change
     }
-    // A rule that is broken now and was not is told by its own finding.
+    // A rule that is broken now but was not before is reported by its own finding.
     let mended = Set(old.broken).subtracting(new.broken).sorted()
     if !mended.isEmpty {
       changes.insert(Change(key: Self.rules, old: mended.joined(separator: " "), new: nil), at: 0)
@@ -185,7 +186,8 @@ package struct LockChanges: Hashable, Sendable {
 
   var isEmpty: Bool { changes.isEmpty }
 
-  /// `duration was 12.5 and is 12.6, …`, the first five; of a file that can't be read any more, or can be now, only that.
+  /// `duration was 12.5 and is 12.6, …`, for the first five changes. If the file became unreadable, or readable, only
+  /// that.
   var sentence: String {
     let most = changes.first?.key == "error" ? 1 : 5
     let told = changes.prefix(most).map(\.sentence)
@@ -202,7 +204,7 @@ package struct LockChanges: Hashable, Sendable {
   }
 }
 
-/// What a lock can find, with ids like those of the rules.
+/// What a comparison with a lock can find, with IDs like those of rules.
 package enum LockRules {
   package static let changed = "lock.changed"
   package static let reading = "lock.reading"
@@ -234,7 +236,7 @@ package enum LockRules {
     + "`reel lock fixtures --force` writes it; a lock elsewhere is named with -o."
 }
 
-/// What a rule means, for people.
+/// The meaning of a rule, for people.
 package struct RuleInfo: Hashable, Sendable {
   package let id: String
   package let title: String
@@ -242,7 +244,7 @@ package struct RuleInfo: Hashable, Sendable {
 }
 
 extension RuleRegistry {
-  /// Every rule and every finding of a lock.
+  /// All rules, and all findings of a lock.
   package static let infos: [RuleInfo] =
     rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos
 
@@ -252,17 +254,17 @@ extension RuleRegistry {
 /// What `reel lock --force` would change.
 package struct LockUpdate: Hashable, Sendable {
   package let lock: LockFile
-  /// A line for each file and fact that changes, for people; none when nothing does.
+  /// A line for each file and each fact that changes, for people; empty if nothing does.
   package let lines: [String]
 
-  /// An entry whose bytes, facts and verdict are the same is kept as it is, also who read it, so that a new FFmpeg
-  /// that reads as the old one changes nothing.
+  /// An entry with the same bytes, facts and verdict is kept as it is, together with its reader's version, so that a
+  /// new FFmpeg that reads the file like the old one changes nothing.
   ///
   /// - Parameters:
-  ///   - old: nil when there is no lock yet.
+  ///   - old: nil if there is no lock yet.
   ///   - current: the files that were found.
-  ///   - refused: of those files, the ones that are not locked as they are; what is locked of them is kept.
-  ///   - isCovered: whether the run would have met a file of this path; others are kept.
+  ///   - refused: those of these files that are not to be locked as they are; their old entries are kept.
+  ///   - isCovered: whether the run would have found a file at this path; other entries are kept.
   package init(
     old: LockFile?, current: [SourcePath: LockEntry], refused: Set<SourcePath> = [],
     isCovered: (SourcePath) -> Bool

@@ -1,8 +1,8 @@
 import ReelCore
 
-/// What each fixture was when somebody looked at it and said: so it should be.
+/// A record of what each fixture was when somebody looked at it and accepted it.
 package struct LockFile: Hashable, Sendable {
-  /// By their paths, which are relative to the folder that holds the lock file.
+  /// By path, relative to the folder that holds the lock file.
   package var entries: [SourcePath: LockEntry]
   package var tolerances: LockTolerances
 
@@ -13,9 +13,9 @@ package struct LockFile: Hashable, Sendable {
 }
 
 package struct LockEntry: Hashable, Sendable {
-  /// Nil when its bytes could not be read.
+  /// Nil if its bytes could not be read.
   package var digest: ContentDigest?
-  /// Bytes.
+  /// In bytes.
   package var size: Int64?
   package var facts: [String: String]
   package var reader: ReaderVersion
@@ -32,7 +32,7 @@ package struct LockEntry: Hashable, Sendable {
     self.broken = broken
   }
 
-  /// What is locked of a file and what a policy said of it.
+  /// Creates an entry from a file's facts and a policy's findings about it.
   package init(_ facts: FixtureFacts, findings: [Finding], reader: ReaderVersion) {
     let broken = findings.filter { $0.severity == .error && $0.state != .unverified }.map(\.rule)
     self.init(
@@ -41,11 +41,11 @@ package struct LockEntry: Hashable, Sendable {
   }
 }
 
-/// How far a reading may be from the locked one: another FFmpeg rounds in another way.
+/// How far a value may be from the locked one, as another FFmpeg rounds differently.
 package struct LockTolerances: Hashable, Sendable {
-  /// Seconds, at least 0.
+  /// In seconds, at least 0.
   package var duration: Double
-  /// Part of the value, at least 0, for frame rates and bit rates.
+  /// As a fraction of the value, at least 0; for frame rates and bit rates.
   package var rate: Double
 
   package init(duration: Double = 0.05, rate: Double = 0.0001) {
@@ -53,7 +53,7 @@ package struct LockTolerances: Hashable, Sendable {
     self.rate = rate
   }
 
-  /// Whether `old` and `new` are the same for the fact `key`.
+  /// Whether `old` and `new` count as equal for the fact `key`.
   func admits(_ key: String, _ old: String, _ new: String) -> Bool {
     if old == new { return true }
     switch key {
@@ -61,7 +61,7 @@ package struct LockTolerances: Hashable, Sendable {
       return close(Quantity.number(old), Quantity.number(new), .absolute(duration))
     case "video.frameRate": return close(Quantity.rate(old), Quantity.rate(new), .relative(rate))
     case "bitRate", "video.bitRate":
-      // A bit rate that is worked out from a duration is as far off as that.
+      // A bit rate that is computed from a duration is as inexact as the duration.
       return close(Quantity.number(old), Quantity.number(new), .relative(max(rate, 0.05)))
     default: return false
     }
@@ -73,9 +73,9 @@ package struct LockTolerances: Hashable, Sendable {
   }
 }
 
-/// A line of a lock file that can't be understood.
+/// A line of a lock file that can't be parsed.
 package struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Counted from 1; nil when it is about the file as a whole.
+  /// Counted from 1; nil if the error concerns the file as a whole.
   package let line: Int?
   package let message: String
 
@@ -94,7 +94,7 @@ extension LockError {
 }
 
 extension LockFile {
-  /// Reads what ``LockText`` writes. Any bytes have an answer.
+  /// Parses the output of ``LockText``. Accepts any bytes: returns a lock or throws.
   ///
   /// - Throws: ``LockError``.
   package init(text bytes: [UInt8]) throws(LockError) {
@@ -113,7 +113,7 @@ private struct LockReader {
   private var lock = LockFile()
   private var hasHeading = false
   private var hasEnded = false
-  /// Which has no last line.
+  /// Whether the format is version 1, which has no last line.
   private var isVersion1 = false
   private var path: SourcePath?
   private var start = 0

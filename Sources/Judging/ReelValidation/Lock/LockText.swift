@@ -1,7 +1,7 @@
 import ReelCore
 
-/// The text of a lock file: a block for each file, a line for each fact, all sorted, so that a change of one fact is
-/// a change of one line.
+/// The text of a lock file: a block for each file and a line for each fact, all sorted, so that a change of one fact
+/// changes one line.
 ///
 /// ```
 /// reel-lock 2
@@ -19,9 +19,9 @@ import ReelCore
 /// ```
 package enum LockText {
   static let heading = "reel-lock 2"
-  /// Of locks before 0.3, which have no last line.
+  /// The heading of locks before 0.3, which have no last line.
   static let headingOfVersion1 = "reel-lock 1"
-  /// The last line: a lock that was cut off at a line's end would be one of fewer files.
+  /// The last line. Without it, a lock truncated at the end of a line would look like a lock of fewer files.
   static let end = "end"
 
   package static func text(_ lock: LockFile) -> String {
@@ -47,8 +47,9 @@ package enum LockText {
     ] + facts.map { $0.key + " = " + Escapes.escaped(Array($0.value.utf8)) }
   }
 
-  /// Backslash escapes for what would break a line, hide, or be no UTF-8; and for the second `#` of `##[command]` and
-  /// the second `:` of `::command`, which a CI runner obeys in its log, where a lock's differences are shown.
+  /// Backslash escapes for characters that would break a line, are invisible, or are not UTF-8. The second `#` of
+  /// `##[command]` and the second `:` of `::command` are escaped as well: a CI runner obeys these in its log, where a
+  /// lock's differences are shown.
   enum Escapes {
     static func escaped(_ bytes: [UInt8]) -> String {
       guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -71,7 +72,7 @@ package enum LockText {
       }.joined()
     }
 
-    /// Nil when an escape is cut off.
+    /// Decodes escapes. Returns nil if one is incomplete.
     static func bytes(_ text: Substring) -> [UInt8]? {
       var bytes: [UInt8] = []
       var rest = Array(text.utf8)[...]
@@ -106,10 +107,10 @@ package enum LockText {
   }
 }
 
-/// The facts of a file as pairs of text, as a lock keeps them: what is unknown has no pair, and warnings have none,
-/// for their wording is not a fact.
+/// The facts of a file as pairs of text, as a lock stores them. Unknown facts are left out, and so are warnings, as
+/// their wording is not a fact.
 enum LockedFacts {
-  /// Sorted by key.
+  /// Returns the facts by their keys; for a file that could not be read, the error.
   static func facts(of reading: FixtureReading) -> [String: String] {
     switch reading {
     case .media(let report): facts(of: report.media)
@@ -126,13 +127,13 @@ enum LockedFacts {
     facts["durationSource"] = media.durationSource?.rawValue
     facts["truncated"] = media.truncated.map { "\($0)" }
     facts["presentDuration"] = media.presentDuration.map { Decimals.text($0) }
-    // Left out where it is not so, which is nearly always: locks of older versions have no line for it.
+    // Left out when false, which is almost always: locks of older versions have no line for it.
     facts["external"] = media.external == true ? "true" : nil
     facts["fastStart"] = media.fastStart.map { "\($0)" }
     facts["fragmented"] = media.fragmented.map { "\($0)" }
     facts["encrypted"] = media.encrypted.map { "\($0)" }
     facts["hasLocation"] = media.hasLocation.map { "\($0)" }
-    // As with `external`.
+    // As for `external`.
     facts["contentCredentials"] = media.contentCredentials == true ? "true" : nil
     facts["bitRate"] = media.bitRate.map { "\($0)" }
     facts["hasCover"] = media.hasCover.map { "\($0)" }

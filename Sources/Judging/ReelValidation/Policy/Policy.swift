@@ -1,14 +1,14 @@
 import ReelCore
 
-/// What is asked of files: every rule with its severity and operand, and other settings for some files.
+/// Requirements for files: each rule with its severity and operand, and different settings for some files.
 package struct Policy: Sendable {
-  /// As it calls itself, or as it was asked for.
+  /// The name that it gives itself, or by which it was requested.
   package let name: String
   /// Its own date or number.
   package let version: String?
   let settings: [String: RuleSetting]
   let overrides: [Override]
-  /// For files without override.
+  /// The active rules for files without an override.
   private let common: [ActiveRule]
 
   struct Override: Sendable {
@@ -17,7 +17,7 @@ package struct Policy: Sendable {
     let settings: [String: RuleSetting]
   }
 
-  /// - Throws: ``PolicyError`` when a rule is on that lacks its operand.
+  /// - Throws: ``PolicyError`` if a rule is on but lacks its operand.
   init(
     name: String, version: String?, settings: [String: RuleSetting], overrides: [Override]
   ) throws(PolicyError) {
@@ -31,9 +31,9 @@ package struct Policy: Sendable {
     guard problems.isEmpty else { throw PolicyError(problems) }
   }
 
-  /// The rules that count for a file, in the order of the book.
+  /// Returns the rules that apply to a file, in the order of ``RuleRegistry``.
   ///
-  /// - Parameter path: from the folder that the user named; of a file that was named itself, its name.
+  /// - Parameter path: relative to the folder that the user named; for a file that was named itself, its name.
   package func rules(for path: SourcePath) -> [ActiveRule] {
     let matching = overrides.filter { override in
       override.patterns.contains { $0.matches(path.bytes, isFolder: false) }
@@ -42,7 +42,8 @@ package struct Policy: Sendable {
     return Self.active(matching.reduce(settings) { Self.merged($0, $1.settings) })
   }
 
-  /// A sentence for each override that is for none of the files `paths`, as ``rules(for:)`` takes them.
+  /// Returns a sentence for each override that matches none of the files `paths`, which are given as for
+  /// ``rules(for:)``.
   package func idleOverrides(among paths: [SourcePath]) -> [String] {
     overrides.filter { override in
       !paths.contains { path in
@@ -86,13 +87,13 @@ package struct Policy: Sendable {
   }
 }
 
-/// What one policy file says of one rule; what it does not say is inherited.
+/// What one policy file says about one rule; what it does not state is inherited.
 struct RuleSetting: Hashable, Sendable {
   var severity: Severity?
   var operand: Operand?
   var place: PolicyPlace
 
-  /// This setting over an inherited one. A rule that gets an operand is switched on.
+  /// Merges this setting over an inherited one. A rule that is given an operand is switched on.
   func over(_ inherited: RuleSetting?) -> RuleSetting {
     guard let inherited else { return self }
     var merged = self
@@ -114,11 +115,11 @@ struct PolicyPlace: Hashable, Sendable {
   }
 }
 
-/// Something in a policy file that can't be used, and where.
+/// A problem in a policy file, and where it is.
 package struct PolicyProblem: Hashable, Sendable {
-  /// The file's name as given, or the preset's; empty where there is neither.
+  /// The file's name as given, or the preset's; empty if there is neither.
   package let source: String
-  /// Counted from 1; nil when it is about the file as a whole.
+  /// Counted from 1; nil if the problem concerns the file as a whole.
   package let line: Int?
   /// Counted from 1, in characters.
   package let column: Int?
@@ -150,10 +151,10 @@ public struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
     self.problems = problems
   }
 
-  /// A line for each: `policy.yaml:3:5: there is no rule …`.
+  /// One line per problem: `policy.yaml:3:5: there is no rule …`.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 
-  /// All of it in one sentence.
+  /// All problems in one sentence.
   package var sentence: String {
     "the policy can't be used: \(problems.map(\.description).joined(separator: " · "))"
   }

@@ -1,9 +1,9 @@
 import ReelCore
 
-/// A policy made from a good example: what it is becomes what others should be, with some room.
+/// A policy made from a good example: its properties become requirements for others, with some margin.
 package enum PolicyDraft {
-  /// YAML that can be used as it is.
-  /// - Parameter name: of the example; for a comment.
+  /// Returns YAML that can be used as it is.
+  /// - Parameter name: the name of the example, for a comment.
   package static func text(from media: MediaInfo, name: String) -> String {
     var lines = [
       "# Made by `reel policy init` from \(comment(name)). Look through it: an example says what is, not what must be.",
@@ -67,7 +67,7 @@ package enum PolicyDraft {
     return lines
   }
 
-  /// A name that a policy can hold; a stranger's other text stays out of it.
+  /// Returns a name that a policy can contain; any other text from the untrusted file is left out.
   private static func named(_ name: String?) -> String? { name.flatMap { Quantity.name($0) } }
 
   private static func comment(_ name: String) -> String {
@@ -81,7 +81,7 @@ package enum PolicyDraft {
   }
 }
 
-/// One policy file as it was read, before what it extends is added.
+/// One policy file as it was read, before the policies that it extends are merged in.
 struct PolicyDocument: Sendable {
   struct Base: Sendable {
     let name: String
@@ -89,7 +89,7 @@ struct PolicyDocument: Sendable {
   }
   var name: String?
   var version: String?
-  /// What it builds upon; nil when it does not say, which stands for the sanity rules.
+  /// The policies that it extends; nil if it does not say, which stands for the sanity rules.
   var extends: [Base]?
   var settings: [String: RuleSetting] = [:]
   var overrides: [Policy.Override] = []

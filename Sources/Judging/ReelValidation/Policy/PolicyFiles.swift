@@ -2,10 +2,10 @@ import Glibc
 import ReelCore
 
 extension PolicyLibrary {
-  /// Policies of this machine: presets, and files. Blocks.
+  /// Policies on this machine: presets and files. Blocks.
   package static let local = PolicyLibrary(load: file)
 
-  /// Reads a policy file. A name in `extends` is relative to the file that it stands in. Blocks.
+  /// Reads a policy file. A name in `extends` is relative to the file that contains it. Blocks.
   package static func file(_ name: String, from: String?) throws(PolicyError) -> (
     bytes: [UInt8], source: String
   ) {
@@ -19,11 +19,11 @@ extension PolicyLibrary {
     return (bytes, path)
   }
 
-  /// What `path` is in, without a slash at its end; empty for the working folder.
+  /// The folder of `path` without a trailing slash; empty for the working folder.
   private static func folder(of path: String) -> String {
     (path.hasPrefix("/") ? "/" : "") + path.split(separator: "/").dropLast().joined(separator: "/")
   }
 
-  /// In bytes; of more it is said that it is too long.
+  /// In bytes. One byte more is read, enough to reject the file as too long.
   private static let largest = 1 << 20
 }

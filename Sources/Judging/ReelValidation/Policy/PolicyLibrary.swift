@@ -1,17 +1,17 @@
 import ReelCore
 
-/// Puts policies together from files and presets.
+/// Assembles policies from files and presets.
 package struct PolicyLibrary: Sendable {
-  /// Gives the bytes of the policy file `name`, as written in the file `from` (nil: on the command line), and
-  /// what to call it; throws when it can't be read.
+  /// Returns the bytes of the policy file `name`, as written in the file `from` (nil: on the command line), and the
+  /// name by which messages refer to it; throws if it can't be read.
   package typealias Loader =
     @Sendable (_ name: String, _ from: String?) throws(PolicyError) -> (
       bytes: [UInt8], source: String
     )
 
-  /// The rules that count when nobody says otherwise.
+  /// The name of the rules that apply by default.
   package static let sanity = "sanity"
-  /// What `extends` says to begin from nothing.
+  /// The value of `extends` for a policy that builds on nothing.
   package static let nothing = "none"
   private static let deepest = 8
 
@@ -21,6 +21,7 @@ package struct PolicyLibrary: Sendable {
     self.load = load
   }
 
+  /// Returns a policy with everything that it extends.
   /// - Parameter name: a preset, or a policy file.
   /// - Throws: ``PolicyError``.
   package func policy(_ name: String) throws(PolicyError) -> Policy {

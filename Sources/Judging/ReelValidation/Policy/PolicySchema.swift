@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// The JSON Schema (draft 2020-12) of policy files, made from the rules themselves; `docs/policy.schema.json` is its
-/// text.
+/// The JSON Schema (draft 2020-12) of policy files, generated from the rules themselves; `docs/policy.schema.json`
+/// holds its text.
 package enum PolicySchema {
   package static func text() -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    // It holds texts, lists and objects only, which always can be encoded.
+    // It contains only texts, lists and objects, which can always be encoded.
     guard let json = try? encoder.encode(schema) else { return "" }
     return String(decoding: json, as: UTF8.self) + "\n"
   }

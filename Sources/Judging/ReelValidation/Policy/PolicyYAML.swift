@@ -1,8 +1,8 @@
 import ReelCore
 
-/// Reads one policy file. Any bytes have an answer: a document, or what is wrong with them.
+/// Parses one policy file. Accepts any bytes: returns a document, or says what is wrong with them.
 struct PolicyYAML {
-  /// Bytes. A policy is written by people.
+  /// The largest size in bytes. People write policies by hand.
   static let largest = 256 * 1024
 
   static let keys = ["policy", "name", "version", "about", "sources", "extends", "rules", "overrides"]
@@ -12,7 +12,7 @@ struct PolicyYAML {
   private let source: String
   private var problems: [PolicyProblem] = []
 
-  /// - Throws: everything that is wrong with it.
+  /// - Throws: ``PolicyError``, with everything that is wrong with it.
   static func read(_ bytes: [UInt8], source: String) throws(PolicyError) -> PolicyDocument {
     var reader = PolicyYAML(source: source)
     let document = reader.document(bytes)
@@ -65,7 +65,7 @@ struct PolicyYAML {
     }
   }
 
-  /// The pairs of a mapping with known keys.
+  /// Returns the pairs of a mapping with known keys.
   private mutating func pairs(of node: YAMLNode, _ what: String, keys: [String]) -> [(String, YAMLNode)] {
     guard let mapping = node.mapping else {
       complain(node, "\(what) must be keys and values, like `\(keys[0]): …`")
@@ -229,7 +229,7 @@ struct PolicyYAML {
     NearestWord.nearest(to: word, among: words).map { "; did you mean \($0)?" } ?? ""
   }
 
-  /// Not more of a stranger's text than a person reads.
+  /// Shortens untrusted text to what a person reads.
   private static func shown(_ text: String) -> String {
     text.count <= 60 ? text : text.prefix(60) + "…"
   }

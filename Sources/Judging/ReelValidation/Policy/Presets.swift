@@ -1,8 +1,8 @@
 /// A policy that comes with Reel: YAML text with its date and the sources of its numbers.
 package struct Preset: Sendable {
-  /// As `--policy` and `extends` name it.
+  /// The name that `--policy` and `extends` use.
   package let name: String
-  /// In a few words.
+  /// A summary in a few words.
   package let title: String
   package let text: String
 
@@ -17,7 +17,7 @@ package struct Preset: Sendable {
 }
 
 extension Preset {
-  /// What counts when nobody says otherwise.
+  /// The policy that applies by default.
   static let sanity = Preset(
     name: PolicyLibrary.sanity, title: "the built-in rules: real, whole videos with honest names",
     text: """
@@ -88,8 +88,8 @@ extension Preset {
       """)
 }
 
-// Numbers of others change: each preset says where they stood and when they were read. Where a page could be read
-// only as a copy, or by way of somebody who cites it, it says so.
+// Other people's numbers change, so each preset says where they were published and when they were read. It also says
+// where a page could be read only as a copy, or through somebody who cites it.
 extension Preset {
   static let feedVertical = Preset(
     name: "feed-vertical", title: "a feed of short vertical clips, as most of them take them",

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Is there sound, and of what kind?
+/// Rules about the sound.
 enum AudioRules {
   static let all = [none, codec, channels, sampleRate]
 
@@ -49,7 +49,7 @@ enum AudioRules {
       fix: .convert(Conversion(.sampleRate)))
   }
 
-  /// A rule that every sound track must keep: the first that breaks it is told.
+  /// A rule that every audio track must keep; the first one that breaks it is reported.
   private static func each<Fact, Value: Sendable>(
     _ id: String, _ title: String, _ parameter: RuleParameter<Value>, _ explanation: String, unknown: String,
     _ fact: KeyPath<AudioFacts, Fact?> & Sendable,

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Is it what its name says, and something that is taken in?
+/// Rules about the container: whether the file is what its name says, and can be ingested.
 enum ContainerRules {
   static let all = [unrecognised, disguised, unsupported, corrupt, allowed, mismatch]
 
@@ -77,7 +77,7 @@ enum ContainerRules {
       fix: .rename)
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
   private static let pattern = "^(" + MediaContainer.allCases.map(\.rawValue).joined(separator: "|") + ")$"
 
@@ -93,7 +93,7 @@ enum ContainerRules {
     facts.path.claimedExtension.map { VideoNames.extensions.contains($0) } ?? false
   }
 
-  /// A raw stream under its own name is not a disguise; a picture under a container's name is one.
+  /// A raw stream under its own extension is no disguise, but a picture with a container's extension is.
   private static func isHonest(_ facts: FixtureFacts, _ problem: ProbeError) -> Bool {
     guard let claimed = facts.path.claimedExtension else { return true }
     return VideoNames.raw.contains(claimed) || VideoNames.soundInContainers.contains(claimed)
@@ -106,7 +106,7 @@ enum ContainerRules {
   }
 }
 
-/// Where is the index of an MP4, and of what kind?
+/// Rules about the index of an MP4: where it is, and of what kind.
 enum IndexRules {
   static let all = [noMoov, notFastStart, fragmented]
 

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// How long is it?
+/// Rules about the duration.
 enum DurationRules {
   static let all = [missing, unstated, minimum, maximum, expected, mismatch]
 
@@ -9,7 +9,7 @@ enum DurationRules {
     "Neither the container nor its streams nor its packets tell how long it is, so that players show no time "
       + "bar. Writing the file anew puts the duration in."
   ) { media in
-    // What has no samples has no duration to miss; it breaks `video.empty`.
+    // A stream without samples can have no duration; it breaks `video.empty`.
     if media.video?.hasSamples == false { return .notApplicable }
     guard media.duration == nil else { return .passed }
     return .broken(
@@ -75,7 +75,7 @@ enum DurationRules {
       fix: rewriting(media))
   }
 
-  /// What makes the header say what the content does; of a file that was cut off, what saves the rest.
+  /// The fix that makes the header agree with the content; for a truncated file, the one that saves the rest.
   private static func rewriting(_ media: MediaInfo) -> Fix? {
     if media.truncated == true { return media.isISO || media.isMatroska ? .mend(.salvage) : nil }
     if media.isMatroska { return .mend(.duration) }
@@ -87,7 +87,7 @@ enum DurationRules {
   private static func exactly(_ seconds: Double) -> String { "\(seconds) s" }
 }
 
-/// How many frames in a second?
+/// Rules about the frame rate.
 enum RateRules {
   static let all = [unknown, minimum, maximum, variable]
 

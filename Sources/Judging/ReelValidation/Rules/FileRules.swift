@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Is it there, and whole?
+/// Rules about the file itself: that it is there, and complete.
 enum FileRules {
   static let all = [unreadable, empty, lfsPointer, truncated, external]
 
@@ -81,7 +81,7 @@ enum FileRules {
   }
 }
 
-/// What lies beside it?
+/// Rules about the files beside it.
 enum NeighbourRules {
   static let all = [duplicate, invalid, orphan]
 
@@ -100,7 +100,7 @@ enum NeighbourRules {
         found: "those of \(first.text)",
         fix: .command("mv -n -- FILE FILE.duplicate"))
     case .isFile(let first):
-      // To move either would change both.
+      // Moving either name would change both.
       .broken(
         "it is \(first.text) under another name", expected: "bytes of its own",
         found: "those of \(first.text)")
@@ -131,18 +131,18 @@ enum NeighbourRules {
   }
 }
 
-/// Rules that others ask for by name.
+/// IDs of rules to which other code refers.
 package enum RuleIDs {
   package static let lfsPointer = "file.lfsPointer"
-  /// Of a file that is no video, but counted.
+  /// Applies to a file that is not a video, but counts as a file of the run.
   package static let orphan = "sidecar.orphan"
-  /// The only rule that must read bytes: whoever gathers facts looks whether it is on.
+  /// The only rule for which bytes have to be read: the code that gathers facts checks whether it is on.
   package static let duplicate = "duplicate.exact"
-  /// Broken by a name that no command can put right.
+  /// Broken by a name that no command can correct.
   static let name = "name.unsafe"
 }
 
-/// What does it give away, and is its name safe?
+/// Rules about what the file discloses, and about its name.
 enum PrivacyRules {
   static let all = [location, name, credentialsPresent, credentialsMissing]
 
@@ -154,7 +154,7 @@ enum PrivacyRules {
     guard let media = facts.media else { return .notApplicable }
     return .judging(media.hasLocation, unknown: "whether it says where it was recorded") { tells in
       guard tells else { return .passed }
-      // What is shown is not for `reel mend` to take out.
+      // `reel mend` does not remove a place that is displayed.
       let isShown = facts.rewriting.isPlaceInText || facts.rewriting.isPlaceInPictures
       return .broken(
         "it says where it was recorded", expected: "no location", found: "a location",
@@ -208,12 +208,12 @@ extension FixtureFacts {
   package var isSafelyNamed: Bool { NameFlaw.flaw(of: path.lastComponent) == nil }
 }
 
-/// What makes a name unsafe.
+/// The flaws that make a name unsafe.
 enum NameFlaw {
   /// Characters that Windows does not allow in names (Microsoft, "Naming Files, Paths, and Namespaces").
   private static let refused: Set<Unicode.Scalar> = ["<", ">", ":", "\"", "\\", "|", "?", "*"]
 
-  /// What is wrong, to follow "its name"; nil when nothing is.
+  /// Returns what is wrong, as a continuation of "its name"; nil if nothing is.
   static func flaw(of name: SourcePath) -> String? {
     guard name.isUTF8 else { return "is not UTF-8" }
     let scalars = Array(name.text.unicodeScalars)

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// How large is the picture as it is shown, and of what shape?
+/// Rules about the size and the shape of the picture as displayed.
 enum SizeRules {
   static let all = [unknown, minimum, maximum, odd, aspect, orientation, rotation, pixels]
 
@@ -8,7 +8,7 @@ enum SizeRules {
     "size.unknown", "the size of the picture is known",
     "Without a size no player can make room for the picture."
   ) { video in
-    // What has no samples breaks `video.empty`.
+    // A stream without samples breaks `video.empty`.
     if video.hasSamples == false { return .notApplicable }
     guard size(video) == nil else { return .passed }
     return .broken("the size of its picture is unknown", expected: "a width and a height", found: "none")
@@ -96,7 +96,7 @@ enum SizeRules {
     "sar.nonSquare", "the pixels are square",
     "Pixels that are wider than high, or the other way round, are shown distorted by players that ignore it."
   ) { video in
-    // A file that says nothing about the shape of its pixels is shown with square ones.
+    // A file that does not state the shape of its pixels is displayed with square ones.
     guard let ratio = video.sampleAspectRatio, !ratio.isSquare else { return .passed }
     return .broken(
       "its pixels are not square: \(ratio)", expected: "1:1", found: "\(ratio)",
@@ -117,7 +117,7 @@ enum SizeRules {
   }
 }
 
-/// How heavy is it?
+/// Rules about the bit rate and the file size.
 enum WeightRules {
   static let all = [leastBitRate, bitRate, bytes]
 

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Is there a picture, one, and in what codec?
+/// Rules about the video stream: that there is exactly one, and its codec.
 enum VideoRules {
   static let all = [none, coverOnly, empty, multiple, codec, encrypted]
 
@@ -9,7 +9,7 @@ enum VideoRules {
     "The file holds sound, or data, and no picture. Leave it out, or put the video in its place."
   ) { media in
     guard media.video == nil else { return .passed }
-    // What has a cover in place of a video breaks the next rule.
+    // A file with a cover instead of a video breaks the next rule.
     guard media.hasCover != true else { return .notApplicable }
     return .broken("it has no video stream", expected: "a video stream", found: "none")
   }
@@ -70,7 +70,7 @@ enum VideoRules {
   }
 }
 
-/// Of what kind are the pixels?
+/// Rules about the pixels.
 enum PixelRules {
   static let all = [format, depth, chroma, hdr]
 

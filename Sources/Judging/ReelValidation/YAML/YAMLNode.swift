@@ -1,10 +1,10 @@
-/// A place in a text, in characters (Unicode scalars) as libyaml counts them; both from 1.
+/// A position in a text, in characters (Unicode scalars) as libyaml counts them; line and column start at 1.
 package struct YAMLMark: Hashable, Sendable {
   package let line: Int
   package let column: Int
 }
 
-/// A value of a YAML document. Two are equal when they hold the same, wherever they stand.
+/// A value in a YAML document. Two values are equal if their contents are, wherever they are.
 package struct YAMLNode: Sendable {
   package indirect enum Content: Hashable, Sendable {
     case scalar(String)
@@ -18,16 +18,16 @@ package struct YAMLNode: Sendable {
   }
 
   package let content: Content
-  /// Whether its author says that it is text, by quotes or by the tag `!!str`: no number, no `true`.
+  /// Whether it is marked as text, by quotes or by the tag `!!str`, rather than a number, `true` and the like.
   package let isText: Bool
-  /// Where it begins; an alias is where its anchor is.
+  /// Where it begins; for an alias, where its anchor is.
   package let mark: YAMLMark
 
   package var scalar: String? {
     if case .scalar(let text) = content { text } else { nil }
   }
 
-  /// Whether it says nothing (YAML 1.2, 10.2.1.1).
+  /// Whether it is null (YAML 1.2, 10.2.1.1).
   package var isNull: Bool {
     scalar.map { !isText && ["", "~", "null", "Null", "NULL"].contains($0) } ?? false
   }
@@ -36,7 +36,7 @@ package struct YAMLNode: Sendable {
     if case .sequence(let items) = content { items } else { nil }
   }
 
-  /// Nil when it is not a mapping. No key is in it twice.
+  /// Nil if it is not a mapping. No key occurs twice.
   package var mapping: [Pair]? {
     if case .mapping(let pairs) = content { pairs } else { nil }
   }
@@ -48,11 +48,11 @@ extension YAMLNode: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
-/// Why a text is not YAML that can be used.
+/// Why a text is not usable YAML.
 package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Nil where no place is known.
+  /// Nil if the position is unknown.
   package let mark: YAMLMark?
-  /// What is wrong, about "it"; one sentence.
+  /// What is wrong, with "it" for the text; one sentence.
   package let message: String
 
   init(_ mark: YAMLMark?, _ message: String) {

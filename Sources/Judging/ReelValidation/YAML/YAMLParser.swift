@@ -1,24 +1,24 @@
 import CYAML
 
-/// libyaml's parser over bytes that outlive it: a text as a row of events.
+/// libyaml's parser as a sequence of events. The bytes must outlive it.
 final class YAMLParser {
   struct Event {
     enum Kind {
       case alias
       case scalar(String, isText: Bool)
       case sequence, mapping
-      /// Of a sequence, of a mapping, of the whole.
+      /// The end of a sequence, a mapping or the stream.
       case end
       case other
     }
 
     let kind: Kind
     let mark: YAMLMark
-    /// Its name; of an alias the one that it stands for.
+    /// The name of an anchor; for an alias, of the anchor to which it refers.
     let anchor: String?
   }
 
-  /// libyaml keeps its address.
+  /// Allocated separately, because libyaml keeps its address.
   private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
   private let bytes: UnsafeBufferPointer<UInt8>
 
@@ -26,7 +26,7 @@ final class YAMLParser {
     self.bytes = bytes
     parser.initialize(to: yaml_parser_t())
     guard yaml_parser_initialize(parser) == 1 else { throw .memory }
-    // Otherwise a text that begins like UTF-16 would be taken for that.
+    // Otherwise a text that begins like UTF-16 would be taken for UTF-16.
     yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
     yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
   }
@@ -50,7 +50,7 @@ final class YAMLParser {
     return switch parser.error {
     case YAML_MEMORY_ERROR: .memory
     case YAML_READER_ERROR: YAMLError(self.mark(at: parser.problem_offset), "it is not text: \(problem)")
-    // libyaml's own limit, which it may come to while it looks ahead.
+    // libyaml's own limit, which it may reach while looking ahead.
     case YAML_PARSER_ERROR where problem.hasPrefix("Maximum nesting level"): .tooDeep(mark)
     default: .syntax(problem, mark)
     }
@@ -104,19 +104,20 @@ extension YAMLMark {
   }
 }
 
-/// Reads a text of one YAML document (1.1, as libyaml knows it).
+/// Parses a text with one YAML document (1.1, as libyaml supports it).
 package struct YAMLReader: ~Copyable {
-  /// How deep a document may be nested: nothing that people write comes near, and whoever walks the tree may recurse.
+  /// The deepest nesting of a document. No text written by people comes near it, and code that walks the tree can
+  /// recurse.
   package static let deepest = 64
 
   private let parser: YAMLParser
   private let allowsAnchors: Bool
   private var anchors: [String: YAMLNode] = [:]
 
-  /// Nil when there is nothing but comments.
+  /// Returns nil if there is nothing but comments.
   ///
-  /// - Parameter allowsAnchors: where a stranger writes the text, a few lines of aliases to aliases make a tree that
-  ///   nobody can walk.
+  /// - Parameter allowsAnchors: false for untrusted text, in which a few lines of aliases to aliases make a tree too
+  ///   large to walk.
   package static func document(
     in text: String, allowsAnchors: Bool = true
   ) throws(YAMLError) -> YAMLNode? {

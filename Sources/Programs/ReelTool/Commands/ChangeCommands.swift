@@ -18,7 +18,7 @@ struct ChangeOutput: ParsableArguments {
     completion: .file())
   var events: String?
 
-  /// Where the answer goes: events may have standard output to themselves.
+  /// Where the answer goes: to standard error where events occupy standard output.
   var stream: OutputStream {
     events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false ? .standardError : .standardOutput
   }
@@ -32,7 +32,7 @@ struct ChangeOutput: ParsableArguments {
   }
 }
 
-/// Of the commands that change posts where they are stored.
+/// The options of commands that change posts where they are stored.
 struct CredentialsOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -87,7 +87,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func validate() throws {
     try filter.requireEither(posts)
-    // Whoever names a folder, which needs no credentials, means the posts in it; and would lose all the others, too.
+    // A user who gives a folder, which needs no credentials, means the posts in it, but would lose all the others, too.
     if posts.isEmpty, let to = credentials.to,
       DestinationAddress.kind(ofName: to)?.needsSecretOfItsOwn == false
     {
@@ -108,7 +108,7 @@ struct RemoveCommand: AsyncParsableCommand {
     try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
       .run(report) {
         changes, catalog in
-        // No filter finds a post that an earlier removal has taken out of the feed, and not finished.
+        // No filter finds a post that an earlier, unfinished removal has taken out of the feed.
         if selection.subjects.isEmpty, !isDryRun {
           try await changes.resumeAll { try report.addCarriedOn($0, $1) }
         }
@@ -119,7 +119,7 @@ struct RemoveCommand: AsyncParsableCommand {
         }
         let kept = Mutex<[PostID]>([])
         try await changes.change(posts, .removal(removal)) { post, outcome in
-          // What was kept goes now, where nobody asks to keep it.
+          // Objects that an earlier removal kept are removed now, unless they are to be kept again.
           if case .removed(let removed) = outcome, removed.mayBeStored, !keeps {
             kept.withLock { $0.append(post) }
           } else {
@@ -164,7 +164,7 @@ struct RestoreCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     settings.to = credentials.to ?? settings.to
     var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
-    // A file that names the post has its bytes.
+    // A file that names a post has its bytes, so it can supply them.
     let places = from.isEmpty ? posts.filter { PostID($0) == nil } : from
     if !places.isEmpty {
       session.supply = FileRestoreSource(
@@ -281,7 +281,7 @@ struct MoveCommand: AsyncParsableCommand {
 
   func validate() throws { try filter.requireEither(posts) }
 
-  /// Whether the credentials at hand may be for that store; else they are for the one in the settings.
+  /// Whether the available credentials may be for the store `to`; otherwise they are for the one in the settings.
   private static func needsSecret(_ to: String) -> Bool {
     DestinationAddress.kind(ofName: to)?.needsSecretOfItsOwn ?? true
   }
@@ -342,7 +342,7 @@ struct PruneCommand: AsyncParsableCommand {
   }
 }
 
-/// How long something is.
+/// A length of time, as users write it.
 struct TimeSpan: ExpressibleByArgument {
   let seconds: Double
 

@@ -61,7 +61,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @OptionGroup var output: ChangeOutput
 
-  /// A number alone was hours up to 0.2; who still means them must not give up what another process is at.
+  /// Rejects a number without a unit, which meant hours up to 0.2: taken for seconds, it would abandon what another
+  /// process is still working on.
   @Sendable private static func graceSeconds(_ text: String) throws -> Double {
     let seconds = try TimeText.argument(0...360_000_000, "from 0 to 100000h")(text)
     guard seconds == 0 || text.last?.isLetter == true else {

@@ -70,7 +70,7 @@ struct ExportCommand: AsyncParsableCommand {
     let found = try await place.reading()
     guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }
     let export = PostExport(catalog: catalog, table: PostTable(form(of: file) ?? .jsonl, raw: raw))
-    // Where nothing is to be cleaned up, a signal ends the process as it does others.
+    // There is nothing to clean up, so a signal may end the process as it does by default.
     guard file != "-" else {
       _ = try await export.write { try OutputStream.standardOutput.write($0) }
       return
@@ -81,7 +81,7 @@ struct ExportCommand: AsyncParsableCommand {
     let (result, wasInterrupted) = await RunSignals.cancelling {
       try await export.write(to: file) { DebugSteps.reach("exportWritten") }
     }
-    // An export that was complete before the signal came is complete.
+    // An export that was complete before the signal came counts as complete.
     if case .failure = result, wasInterrupted {
       throw CommandFailure(.interrupted, "interrupted; \(file) is as it was before")
     }

@@ -95,7 +95,7 @@ struct FeedCommand: AsyncParsableCommand {
   }
 }
 
-/// Which posts `reel feed` lists.
+/// Which posts a command is about.
 struct FilterOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("Only posts of the author with this id.", valueName: "id"),
@@ -114,7 +114,7 @@ struct FilterOptions: ParsableArguments {
       valueName: "text"), transform: RawArguments.text)
   var search: String?
 
-  /// For commands that are told their posts, or choose them by these.
+  /// Requires that posts are either named, or chosen by these options.
   func requireEither(_ posts: [String]) throws {
     guard posts.isEmpty == (postFilter != PostFilter()) else {
       throw ValidationError(
@@ -126,17 +126,17 @@ struct FilterOptions: ParsableArguments {
 
   var postFilter: PostFilter { PostFilter(authorID: author, since: since?.date, text: search) }
 
-  /// As they are written on a command line; empty without any.
+  /// The options as they are written on a command line; empty if there are none.
   var text: String {
     [("--author", author), ("--since", since?.text), ("--search", search)]
       .compactMap { name, value in value.map { " \(name)=\(ShellWord.quoted(value: $0))" } }.joined()
   }
 }
 
-/// A moment, or how long ago it was.
+/// A past moment, given as a time or as a length of time before now.
 struct SinceTime: ExpressibleByArgument {
   let date: Date
-  /// ISO 8601: with it the next page begins where this one does.
+  /// In ISO 8601: an absolute time, so that it means the same for the next page.
   var text: String { date.formatted(.iso8601) }
 
   init?(argument: String) {
@@ -144,7 +144,7 @@ struct SinceTime: ExpressibleByArgument {
       self.date = date
     } else {
       guard let seconds = TimeText.seconds(argument) else { return nil }
-      // Nothing was published before.
+      // Nothing was published before 1970.
       date = max(Date(timeIntervalSince1970: 0), Date(timeIntervalSinceNow: -seconds))
     }
   }
@@ -190,7 +190,7 @@ struct ShowCommand: AsyncParsableCommand {
     do {
       return try await PostSelection.meant(by: path, in: catalog)
     } catch let obstacle as PostSelection.Obstacle {
-      // A file that is not here may have been another machine's.
+      // A file that is not on this machine may have been another machine's.
       guard let item = try await QueuePlace.said(of: path, settings) else { throw obstacle }
       throw CommandFailure(.couldNotRun, "\(obstacle.told); \(item)")
     }

@@ -85,7 +85,7 @@ struct IngestCommand: AsyncParsableCommand {
     let inputs = try await Sources.inputs(named, settings)
 
     var options = words.ingestOptions(settings, once)
-    // A file that is downloaded mostly waits.
+    // A file that is downloaded spends most of its time waiting, so more are processed at once.
     if settings.jobs == nil, inputs.contains(where: \.isRemote) {
       options.jobs = max(options.jobs, min(Sources.downloads, DescriptorLimit.jobs))
     }

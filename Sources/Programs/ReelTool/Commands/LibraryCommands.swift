@@ -40,7 +40,7 @@ struct StatusCommand: AsyncParsableCommand {
     if forget { try await forgetFailures(place) }
     let catalog = try await AppContext.reading(settings)
     var status = try await catalog?.status() ?? .empty
-    // Of a shared catalog they may lie on another machine.
+    // The files of a shared catalog may be on another machine.
     if case .library = place { status.leaveOutGoneFiles() }
     let view = StatusView(status, library: place.name)
     let queue = try await queue(settings).map { QueueView($0) }
@@ -63,7 +63,7 @@ struct StatusCommand: AsyncParsableCommand {
     try await catalog.close()
   }
 
-  /// How the queue of a shared catalog stands; nil where there is none.
+  /// The state of the queue in a shared catalog; nil where there is none.
   private func queue(_ settings: Settings) async throws -> QueueStatus? {
     guard case .server = try CatalogPlace(settings) else { return nil }
     let pool = try QueuePlace.pool(settings)
@@ -78,14 +78,14 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 extension CatalogStatus {
-  /// Files that were removed need nobody's attention.
+  /// Leaves out files that no longer exist, as they need nobody's attention.
   fileprivate mutating func leaveOutGoneFiles() {
     let count = failures.count
     failures.removeAll { path, _ in path.isGone }
     failureCount -= count - failures.count
   }
 
-  /// Of a library that is not there yet.
+  /// The status of a library that does not exist yet.
   static let empty = CatalogStatus(
     posts: 0, bytes: 0, destinations: [], unfinished: 0, failures: [], failureCount: 0, schemaVersion: 0)
 }
@@ -116,7 +116,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var answer: AnswerOptions
 
-  /// What was copied where.
+  /// What was copied, and to which file.
   private struct Answer: Encodable {
     let library: String
     let file: String

@@ -4,7 +4,7 @@ import ReelCore
 import ReelTerminal
 import Synchronization
 
-/// What is mended, as flags say it.
+/// What to mend, as flags.
 struct MendFlags: ParsableArguments {
   @Flag(help: "Move the index of an MP4 to the front, so that it can play while it downloads.")
   var faststart = false

@@ -83,7 +83,7 @@ struct PageCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "\(path.text) is inside the library, which belongs to Reel alone; name another folder")
     }
-    // What can be wrong in the settings is found out before anything is written.
+    // Find errors in the settings before anything is written.
     let upload: SiteUploadSession? =
       if let to { try await SiteUploadSession(to, settings, library: own) } else { nil }
     var options = SiteOptions()

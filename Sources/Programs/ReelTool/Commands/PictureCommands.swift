@@ -7,7 +7,7 @@ import ReelTerminal
 import ReelUpkeep
 import Synchronization
 
-/// How large pictures are.
+/// Where pictures go, and how large they are.
 struct PictureOptions: ParsableArguments {
   @Option(
     name: [.short, .customLong("output")],
@@ -29,7 +29,7 @@ struct PictureOptions: ParsableArguments {
   @Flag(help: .hidden)
   var overwrite = false
 
-  /// Whether pictures that are there already are replaced.
+  /// Whether existing pictures are replaced.
   func replaces() -> Bool {
     if overwrite { FormerWords.tell("--overwrite", isNow: "--force") }
     return force || overwrite
@@ -42,7 +42,7 @@ struct PictureOptions: ParsableArguments {
     }
   }
 
-  /// - Throws: a usage error where `-o` was left out; what ``PictureTarget`` does.
+  /// - Throws: a usage error where `-o` was left out; what ``PictureTarget`` throws.
   func target(isOnePicture: Bool) throws -> PictureTarget {
     guard let output else { throw Self.incomplete }
     return try PictureTarget(RawArguments.path(output), isOnePicture: isOnePicture)
@@ -63,9 +63,10 @@ struct PictureOptions: ParsableArguments {
 
 extension PictureTarget {
   /// - Parameters:
-  ///   - path: as ``OutputPlace`` takes it.
-  ///   - isOnePicture: whether there is no more than one.
-  /// - Throws: ``CommandFailure`` for several pictures in one file, for a name that says another format, and for a terminal.
+  ///   - path: as for ``OutputPlace``.
+  ///   - isOnePicture: whether there is at most one picture.
+  /// - Throws: ``CommandFailure`` for several pictures in one file, for a name with the extension of another format,
+  ///   and for a terminal.
   init(_ path: SourcePath, isOnePicture: Bool) throws {
     switch try OutputPlace(path, isOne: isOnePicture, "picture") {
     case .standardOutput:
@@ -236,7 +237,7 @@ struct SheetCommand: AsyncParsableCommand {
   @Argument(help: "One video, or several; a folder means the videos in it.", completion: .file())
   var files: [String] = []
 
-  /// Pixels on the longer side of a picture, unless something else is asked for.
+  /// The default length of a picture's longer side, in pixels.
   private static let defaultSize = 320
 
   func validate() throws {

@@ -5,7 +5,7 @@ import ReelTerminal
 import ReelValidation
 
 extension CompletionKind {
-  /// The presets' names, and what lies in the folder whose name is being written.
+  /// The presets' names, and the entries of the folder whose name is being typed.
   static var policies: CompletionKind {
     .custom { _, _, begun in
       let folder = begun.lastIndex(of: "/").map { String(begun[...$0]) } ?? ""
@@ -22,7 +22,8 @@ struct PolicyCommand: AsyncParsableCommand {
     abstract: "List, show, check and make policies: rules for what videos must be like.",
     subcommands: [List.self, Show.self, Check.self, Init.self, Schema.self])
 
-  // Each is named: the argument parser asks for all names, often, and to make one up it asks the runtime.
+  // Each command is named here: the argument parser often asks for all names, and has the runtime make up a missing
+  // one.
 
   /// `reel policy list`
   struct List: AsyncParsableCommand {

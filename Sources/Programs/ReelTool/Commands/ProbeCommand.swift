@@ -85,7 +85,7 @@ struct ProbeCommand: AsyncParsableCommand {
     try (wasInterrupted ? .interrupted : tally.withLock(\.exit)).end()
   }
 
-  /// A folder stands for many.
+  /// Whether there is only one file; a folder stands for many.
   private func isOneFile(_ paths: [SourcePath]) -> Bool {
     paths.count == 1 && paths[0].fileKind == S_IFREG
   }

@@ -56,7 +56,7 @@ struct QueueCommand: AsyncParsableCommand {
             try queue.items(filter, after: place, upTo: count)
           }
         } catch {
-          // The document was begun, and is to be one.
+          // The JSON document was begun and must be completed.
           if json, answer.isBegun {
             try OutputStream.standardOutput.write(answer.end(NoKeys(), problems: [.couldNotGoOn(error)]))
           }
@@ -135,7 +135,7 @@ struct QueueCommand: AsyncParsableCommand {
       if filter.states == nil, filter.codes == nil, filter.policies == nil, steering.items.isEmpty {
         filter.states = [.failed, .setAside]
       }
-      // What was cancelled is put back only where that is meant.
+      // Cancelled items are put back only if they are asked for.
       if !steering.choice.state.contains(.cancelled), steering.items.isEmpty { filter.areCancelled = false }
       try await steering.steer(.retry, filter, library, (did: "to be retried", would: "would be retried"))
     }
@@ -294,7 +294,8 @@ extension ItemState: ExpressibleByArgument {
   package static var allValueStrings: [String] { allCases.map(\.name) }
 }
 
-/// A priority. The parser takes one below 0 for an option, unless it has the sign of ``RawArguments/readingPriority(_:)``.
+/// A priority. The parser takes a number below 0 for an option, unless it has the minus sign of
+/// ``RawArguments/readingPriority(_:)``.
 struct ItemPriority: ExpressibleByArgument {
   let value: Int
 
@@ -304,9 +305,9 @@ struct ItemPriority: ExpressibleByArgument {
   }
 }
 
-/// A number of items, or any.
+/// A number of items, or no limit.
 struct ItemLimit: ExpressibleByArgument {
-  /// Nil for any.
+  /// Nil for no limit.
   let count: Int?
 
   init?(argument: String) {
@@ -361,8 +362,8 @@ struct ItemOptions: ParsableArguments {
   var path: [String] = []
 
   /// - Parameters:
-  ///   - named: by number, path or address.
-  ///   - verb: what is done to them, where somebody has to choose.
+  ///   - named: numbers, paths or addresses of items.
+  ///   - verb: what is to be done to them, where the user has to choose some.
   func filter(_ named: [String], needed verb: String? = nil) throws -> ItemFilter {
     var filter = try Self.named(named)
     if !state.isEmpty { filter.states = state }
@@ -382,7 +383,7 @@ struct ItemOptions: ParsableArguments {
     return filter
   }
 
-  /// Those of these numbers, or of these paths and addresses.
+  /// The items of these numbers, or of these paths and addresses.
   static func named(_ named: [String]) throws -> ItemFilter {
     var filter = ItemFilter()
     if named.isEmpty { return filter }
@@ -400,7 +401,7 @@ struct ItemOptions: ParsableArguments {
   }
 }
 
-/// Which items are steered, and how what was done to them is told.
+/// Which items are changed, and how the changes are reported.
 struct SteeringOptions: ParsableArguments {
   @OptionGroup var choice: ItemOptions
 
@@ -415,7 +416,7 @@ struct SteeringOptions: ParsableArguments {
   )
   var items: [String] = []
 
-  /// - Parameter verb: what is done to them, where somebody has to choose.
+  /// - Parameter verb: what is to be done to the items, where the user has to choose some.
   func filter(needed verb: String? = nil) throws -> ItemFilter { try choice.filter(items, needed: verb) }
 
   func steer(
@@ -431,7 +432,7 @@ struct SteeringOptions: ParsableArguments {
     try await tell(count ?? 0, settings, words)
   }
 
-  /// Says to how many it was done, and of each that was named and is not there that it is not.
+  /// Reports how many items were changed, and which of the named ones do not exist.
   func tell(
     _ count: Int, _ settings: Settings, _ words: (did: String, would: String)
   ) async throws {
@@ -444,8 +445,9 @@ struct SteeringOptions: ParsableArguments {
     if !missing.isEmpty { try ReelExit.couldNotRun.end() }
   }
 
-  /// What is said of those that are not there.
-  /// - Parameter tellsOthers: whether nothing was done to any of them: the first few that are there are told on stderr.
+  /// The problems of named items that do not exist.
+  /// - Parameter tellsOthers: whether nothing was changed, so that the first few items that do exist are described on
+  ///   stderr.
   private func missing(tellsOthers: Bool, _ settings: Settings) async throws -> [AnswerProblem] {
     let filters = try items.map { try ItemOptions.named([$0]) }
     let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
@@ -465,7 +467,7 @@ struct SteeringOptions: ParsableArguments {
   }
 }
 
-/// What of the queue is paused or limited.
+/// The part of the queue that is paused or limited.
 struct ThrottleOptions: ParsableArguments {
   @OptionGroup var library: LibraryOptions
 
@@ -477,7 +479,7 @@ struct ThrottleOptions: ParsableArguments {
     transform: LabelArgument.parsed)
   var label: String?
 
-  /// Carries out a change, and says what holds now.
+  /// Makes a change, and reports what holds now.
   func throttle(
     _ change: ThrottledView.Change,
     _ body: @escaping @Sendable (WorkQueue, String?) throws(CatalogError) -> Void
@@ -498,13 +500,13 @@ struct ThrottleOptions: ParsableArguments {
 }
 
 extension QueuePlace {
-  /// Said of an item that is not there.
+  /// The message about an item that does not exist.
   static func absence(of name: String) -> String {
     "there is no item \(RawArguments.path(name).text) in the queue; "
       + "`\(CommandHint.ofThisProcess.text("queue list"))` lists them"
   }
 
-  /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
+  /// The state of the item of a file that has no post; nil where there is no queue, or no such item.
   static func said(of path: SourcePath, _ settings: Settings) async throws -> String? {
     guard case .server = try CatalogPlace(settings) else { return nil }
     var filter = ItemFilter()
@@ -516,7 +518,7 @@ extension QueuePlace {
     return items?.last.map { "its \(QueuedItemView($0).sentence(.ofThisProcess))" }
   }
 
-  /// Gives `body` the queue that is there.
+  /// Passes the existing queue to `body`.
   static func looking<Value: Sendable>(
     _ settings: Settings, _ body: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Value
   ) async throws -> Value {
@@ -526,8 +528,8 @@ extension QueuePlace {
     return value
   }
 
-  /// Gives `body` the queue, which is made where there is none.
-  /// - Returns: nil where there is none yet in a dry run.
+  /// Passes the queue to `body`. Unless it is a dry run, creates the queue where there is none.
+  /// - Returns: nil in a dry run without a queue.
   @discardableResult
   static func changing<Value: Sendable>(
     _ settings: Settings, dryRun: Bool = false,

@@ -104,7 +104,8 @@ struct VersionCommand: AsyncParsableCommand {
     if view.worker == nil { try ReelExit.couldNotRun.end() }
   }
 
-  /// What is asked when something is wrong is told whatever the settings say.
+  /// The settings, and what is wrong with them. Versions are asked for when something is wrong, so they are shown even
+  /// if the settings are invalid.
   private func settings() -> (Settings, CommandFailure?) {
     do {
       return (try SettingsReader.read(flagsOf: self, file: general.config), nil)

@@ -43,7 +43,7 @@ struct ValidateCommand: AsyncParsableCommand {
   @Flag(help: "Print JSON, as --report json does.")
   var json = false
 
-  /// All that are asked for.
+  /// All reports that were asked for, each once.
   private var reports: [ReportTarget] {
     let asked = json ? report + [ReportTarget(argument: "json")].compactMap(\.self) : report
     return asked.enumerated().filter { !asked[..<$0.offset].contains($0.element) }.map(\.element)
@@ -127,7 +127,7 @@ struct ValidateCommand: AsyncParsableCommand {
 }
 
 extension ReelExit {
-  /// How `reel validate` ends.
+  /// The exit code of `reel validate`.
   init(_ outcome: ValidationReport.Outcome) {
     switch outcome {
     case .passed: self = .done

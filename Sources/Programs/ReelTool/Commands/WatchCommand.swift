@@ -96,8 +96,8 @@ struct WatchCommand: AsyncParsableCommand {
   }
 
   /// - Parameters:
-  ///   - places: the folders that files go to, opened by the first plan.
-  ///   - begun: when the process began.
+  ///   - places: the folders that files are moved to, opened by the first plan.
+  ///   - begun: when the process started.
   /// - Throws: ``CommandFailure``.
   private func plan(
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
@@ -116,7 +116,7 @@ struct WatchCommand: AsyncParsableCommand {
       })
     walk.includesTrash = walking.includeTrash
     walk.skipsDoubtfulNames = true
-    // Before there is a library.
+    // Check this before a library is created.
     let belowDisposal =
       "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
     try check(watches(inputs, walk, begun), whereExcluded: belowDisposal)
@@ -158,7 +158,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
   }
 
-  /// How what lies there is noticed.
+  /// How changes in an input are noticed.
   private func place(_ input: SourceInput) -> WatchGreeting.Place {
     let isShared = !input.isRemote && !input.path.withCString { LocalFileSystem.holds($0) }
     let isTold = !poll && !input.isRemote && !isShared
@@ -168,11 +168,11 @@ struct WatchCommand: AsyncParsableCommand {
       waits: SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook))
   }
 
-  /// What would be met only once it is under way, and leave it with nothing to do.
-  /// - Parameter whereExcluded: what is said of a folder that is never taken in; nil for what a walk says.
+  /// Rejects what would only be noticed once the watch is under way, and would leave it with nothing to do.
+  /// - Parameter whereExcluded: the message about a folder that is never ingested; nil for the walk's own message.
   private func check(_ watches: [FolderWatch], whereExcluded: String? = nil) throws {
     for watch in watches {
-      // One that has gone since it was looked for is waited for.
+      // A folder that has vanished since the first check is waited for.
       guard let error = watch.obstacle(), error.code != .notFound else { continue }
       let reason = error.code == .outsideRoot ? whereExcluded ?? error.told : error.told
       throw CommandFailure(
@@ -209,7 +209,7 @@ struct WatchCommand: AsyncParsableCommand {
       if let problem = ShellWord.unexpandedHome(in: String(text.dropFirst(5))) {
         throw CommandFailure(.usage, "\(flag) \(text) names no folder: \(problem)")
       }
-      // Decoded already.
+      // The argument was decoded when it was parsed.
       let path = SourcePath(String(text.dropFirst(5)))
       try places.openOrMake(path)
       return .move(path)
@@ -223,9 +223,9 @@ extension FileDisposal.Kind {
   }
 }
 
-/// A time between two things, as people write it: `30s`, `5m`, `1h`.
+/// An interval, as users write it: `30s`, `5m`, `1h`.
 struct Interval: ExpressibleByArgument, Hashable, Sendable {
-  /// From a second to a day.
+  /// From one second to one day.
   let duration: Duration
 
   init?(argument: String) {

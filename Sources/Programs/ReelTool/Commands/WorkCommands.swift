@@ -112,7 +112,7 @@ struct EnqueueCommand: AsyncParsableCommand {
 }
 
 extension EnqueueCommand {
-  /// What follows a `?` may be a signature: the queue is to hold none.
+  /// Rejects addresses with a query: what follows the `?` may be a signature, which the queue must not hold.
   /// - Throws: ``CommandFailure``.
   private static func check(_ paths: [SourcePath]) throws {
     for path in paths where path.scheme?.hasPrefix("http") == true {
@@ -126,7 +126,7 @@ extension EnqueueCommand {
   }
 }
 
-/// What is asked for what is enqueued.
+/// What is requested for each enqueued file.
 struct WishOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -170,7 +170,7 @@ struct WishOptions: ParsableArguments {
   }
 }
 
-/// A moment, or in how long it comes.
+/// A moment to come, given as a time or as a length of time from now.
 struct ComingTime: ExpressibleByArgument {
   let date: Date
 
@@ -254,7 +254,9 @@ struct WorkCommand: AsyncParsableCommand {
       guard let catalog = appContext.services.catalog as? PostgresCatalog else { throw QueuePlace.absence }
       let serving = QueueWorker.Serving(
         labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name })
-      let (sources, check) = (Sources(settings), MachineCheck(services: appContext.services))
+      let (sources, check) = (
+        Sources(settings, admits: allowed.admits), MachineCheck(services: appContext.services)
+      )
       let staysForMore = forever
       let queue = BlockingQueue(label: "reel.work", width: 1)
       let feed = try await queue.run { [walk, options] () throws(CatalogError) in
@@ -275,7 +277,7 @@ struct WorkCommand: AsyncParsableCommand {
   }
 }
 
-/// How often failures that may pass are followed by another try.
+/// How often, and after which pause, a failure that may pass is retried.
 struct RetryOptions: SettingFlags {
   @Option(\.retries) var retries
   @Option(\.retryDelay) var retryDelay
@@ -289,7 +291,7 @@ extension QueueWorker.Settings {
   }
 }
 
-/// Where the queue is: where the catalog is.
+/// Where the queue is: in the same database as the catalog.
 enum QueuePlace {
   /// - Throws: ``CommandFailure``.
   static func pool(_ settings: Settings) throws -> PostgresPool {

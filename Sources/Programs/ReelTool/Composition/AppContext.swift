@@ -11,16 +11,16 @@ import ReelTerminal
 import ReelUpkeep
 import ReelValidation
 
-/// What a command works with, put together from the settings: the one place that knows every implementation.
+/// The services that a command works with, put together from the settings. Only this type knows every implementation.
 struct AppContext: Sendable {
   let services: IngestServices
   let prober: SandboxedProber
-  /// What the stages of the run take.
+  /// The time that each stage of the run takes.
   let stageTimes: StageTimes
-  /// The library and the destination: never taken in.
+  /// The folders of the library and the destination, which are never ingested.
   private let ownDirectories: [DirectoryIdentity]
 
-  /// Everything for a run. A dry run opens what there is and creates nothing.
+  /// Opens everything for a run. A dry run opens what exists and creates nothing.
   /// - Parameters:
   ///   - measures: whether the stages of the run are timed.
   /// - Throws: ``CommandFailure``.
@@ -28,7 +28,7 @@ struct AppContext: Sendable {
     _ settings: Settings, dryRun: Bool, jobs: Int, posters: IngestOptions.Posters = .none,
     measures: Bool = false
   ) async throws -> AppContext {
-    // What can be wrong in the settings is found out before anything is made.
+    // Find errors in the settings before anything is created.
     let policy = try settings.policy.map {
       PolicyIntake(try PolicyFiles.policy($0, from: settings.place(of: \.policy)))
     }
@@ -37,7 +37,7 @@ struct AppContext: Sendable {
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)
     let place = try CatalogPlace(settings)
     let path = place.library
-    // Before the catalog: a destination that is none makes no library.
+    // Open the store before the catalog: an address that is no destination must not create a library.
     var stores = Stores(settings, library: path)
     _ = try await stores.open(settings.to).recorder()
     let catalog: any PostCatalog
@@ -51,7 +51,7 @@ struct AppContext: Sendable {
         throw error
       }
     }
-    // A dry run makes no library.
+    // A dry run creates no library.
     let copies = dryRun ? nil : path.map { $0 + "/tmp" }
     var services = IngestServices(
       prober: prober, posters: posters == .none ? nil : prober, uploader: stores.decorated(store),
@@ -70,23 +70,23 @@ struct AppContext: Sendable {
       })
   }
 
-  /// Leaves what is Reel's own out of a walk.
+  /// Excludes Reel's own folders and objects from a walk.
   func excludeOwn(from walk: inout WalkOptions) {
     walk.skippedDirectories += ownDirectories
     walk.skippedAddresses.append(services.uploader.destination.name)
   }
 
-  /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
+  /// Ends the workers and closes the catalog. What was promised to be durable is durable already; this flushes the
   /// rest.
   func close() async throws {
     await prober.close()
     try await services.catalog.close()
   }
 
-  /// A signal ends the run: nobody waits any more for a server that is gone.
+  /// Stops waiting long for an unreachable database, because a signal has ended the run.
   func makeHaste() { (services.catalog as? PostgresCatalog)?.makeHaste() }
 
-  /// As ``PostgresCatalog/abandonClaims()``, where that is the catalog.
+  /// Calls ``PostgresCatalog/abandonClaims()`` if the catalog is on PostgreSQL.
   func abandonClaims() { try? (services.catalog as? PostgresCatalog)?.abandonClaims() }
 
   // MARK: The library
@@ -103,14 +103,14 @@ struct AppContext: Sendable {
     return path
   }
 
-  /// The catalog for a command that only reads; nil for a library that has none yet.
-  /// - Throws: where there is no library, or no catalog in a database: it may be the wrong one.
-  /// - Note: Where it is inlined, the optimizer of Swift 6.3 crashes ("while splitting coroutine").
+  /// Opens the catalog for a command that only reads; nil for a library that has none yet.
+  /// - Throws: where there is no library, or where a database has no catalog: it may be the wrong one.
+  /// - Note: Must not be inlined: the optimizer of Swift 6.3 would crash ("while splitting coroutine").
   @inline(never) static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
     try await CatalogPlace(settings).examined()
   }
 
-  /// The catalog for a command that changes what is there; nil for a library that has none yet.
+  /// Opens the catalog for a command that changes what is there; nil for a library that has none yet.
   /// - Throws: as ``reading(_:)``.
   static func existing(_ settings: Settings) async throws -> (any PostCatalog)? {
     let place = try CatalogPlace(settings)
@@ -133,7 +133,7 @@ struct AppContext: Sendable {
 
   static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-  /// Files in work at once.
+  /// The number of files that are processed at once.
   static func jobs(_ settings: Settings) -> Int {
     min(settings.jobs ?? min(64, max(4, processors * 2)), DescriptorLimit.jobs)
   }
@@ -148,7 +148,7 @@ struct AppContext: Sendable {
       makesPosters: makesPosters, mends: mends)
   }
 
-  /// One that reads every packet of a file, for as long as that may take (`--thorough`).
+  /// A prober that reads every packet of a file, with a deadline to match (`--thorough`).
   static func thoroughProber(_ settings: Settings, workers: Int) -> SandboxedProber {
     let deadline = settings.deadline ?? thoroughDeadline
     return SandboxedProber(
@@ -158,6 +158,6 @@ struct AppContext: Sendable {
       isThorough: true)
   }
 
-  /// Seconds for one file, unless something else is asked for.
+  /// The seconds allowed for one file by default.
   static let thoroughDeadline = 600.0
 }

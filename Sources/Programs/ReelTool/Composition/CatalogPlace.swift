@@ -14,8 +14,8 @@ enum CatalogPlace: Sendable {
   /// On a server that several machines share.
   case server(PostgresAddress, PostgresLibrary)
 
-  /// What `--catalog` says, else the library.
-  /// - Throws: ``CommandFailure``, which repeats no password.
+  /// The place that `--catalog` names, else the library.
+  /// - Throws: ``CommandFailure``, whose message repeats no password.
   init(_ settings: Settings) throws {
     guard let catalog = settings.catalog else {
       self = .library(try AppContext.libraryPath(settings))
@@ -30,8 +30,8 @@ enum CatalogPlace: Sendable {
     try self.init(server: catalog)
   }
 
-  /// What an argument names: an address, or a library folder.
-  /// - Throws: ``CommandFailure``, which repeats no password.
+  /// The place that an argument names: an address, or a library folder.
+  /// - Throws: ``CommandFailure``, whose message repeats no password.
   init(named text: String) throws {
     if PostgresAddress.isOne(text) {
       try self.init(server: CatalogSetting(address: text, isArgument: true))
@@ -47,7 +47,7 @@ enum CatalogPlace: Sendable {
 
   private init(server catalog: CatalogSetting) throws {
     let environment = ProcessEnvironment.current()
-    // libpq reads variables by itself; these are looked at for what they leave to be decided.
+    // libpq reads these variables itself. They are only examined for what they leave undecided.
     let variables = try environment.texts { $0.hasPrefix("PG") }
     do {
       let library = try PostgresLibrary()
@@ -67,13 +67,13 @@ enum CatalogPlace: Sendable {
     return PostgresPool(address, library: library, settings: settings)
   }
 
-  /// Connections to the server; nil for a library.
+  /// A pool of connections to the server; nil for a library.
   func pool() -> PostgresPool? {
     guard case .server(let address, let library) = self else { return nil }
     return Self.pool(address, library)
   }
 
-  /// The SQLite that keeps it; nil on a server.
+  /// The SQLite library that keeps the catalog; nil on a server.
   var sqlite: SQLiteLibrary? {
     switch self {
     case .library: .ofThisProcess
@@ -81,7 +81,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// As it is named to people.
+  /// The name that is shown to users.
   var name: String {
     switch self {
     case .library(let path): path
@@ -97,7 +97,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// Said of a command that has nothing to look at.
+  /// The message of a command that has nothing to look at.
   var absence: String {
     switch self {
     case .library(let path):
@@ -107,14 +107,15 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// - Throws: ``CatalogError`` where there is no library; one that has no catalog yet is a library.
+  /// - Throws: ``CatalogError`` where there is no library. A library folder without a catalog counts as one.
   private func checkIsThere() async throws(CatalogError) {
     guard case .library(let path) = self else { return }
     if try await LibraryFolder.existing(at: path) == nil { throw CatalogError(.unusable, absence) }
   }
 
-  /// The catalog for a command that looks at what is there; nil for a library that has none yet.
-  /// - Throws: ``CatalogError``, also for a database without one: it may be the wrong one, and all be well only there.
+  /// Opens the catalog for a command that examines what is there; nil for a library that has none yet.
+  /// - Throws: ``CatalogError``, also for a database without a catalog: it may be the wrong one, and a clean result
+  ///   would prove nothing.
   func examined() async throws(CatalogError) -> (any WholeCatalog)? {
     try await checkIsThere()
     let catalog = try await reading()
@@ -122,7 +123,7 @@ enum CatalogPlace: Sendable {
     return catalog
   }
 
-  /// The catalog for reading; nil when there is none yet.
+  /// Opens the catalog for reading; nil when there is none yet.
   func reading() async throws(CatalogError) -> (any WholeCatalog)? {
     switch self {
     case .library(let path):
@@ -133,7 +134,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// Whether there is a catalog. One of an older Reel is one, too: who writes brings it up to date.
+  /// Whether there is a catalog. One of an older Reel counts: the next process that writes to it upgrades it.
   func isThere() async throws(CatalogError) -> Bool {
     switch self {
     case .library: try await reading() != nil
@@ -142,7 +143,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// The catalog for writing, made when there is none.
+  /// Opens the catalog for writing, and creates it if there is none.
   func writing() async throws(CatalogError) -> any WholeCatalog {
     switch self {
     case .library(let path):
@@ -159,7 +160,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// Whether both are one catalog, as far as their names tell.
+  /// Whether both places are the same catalog, as far as their names tell.
   func isSame(as other: CatalogPlace) async throws -> Bool {
     if name == other.name { return true }
     guard let path = library, let otherPath = other.library else { return false }
@@ -167,7 +168,7 @@ enum CatalogPlace: Sendable {
     return try await LibraryFolder.existing(at: otherPath) == one
   }
 
-  /// The catalog as one that is copied.
+  /// The catalog as the source of a copy.
   /// - Throws: ``CatalogError`` where there is none.
   func copySource() async throws(CatalogError) -> any CatalogCopySource {
     switch self {
@@ -181,7 +182,7 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// The place as one where a copy is made.
+  /// The place as the target of a copy.
   func copyTarget() -> any CatalogCopyTarget {
     switch self {
     case .library(let path): LibraryCopyTarget(path, host: MachineName.current())
@@ -189,8 +190,8 @@ enum CatalogPlace: Sendable {
     }
   }
 
-  /// The library folder of a command that is about one.
-  /// - Parameter instead: what to do where the catalog is on a server, as the end of a sentence.
+  /// The library folder, for a command that needs one.
+  /// - Parameter instead: what to do if the catalog is on a server, as the end of a sentence.
   /// - Throws: ``CommandFailure``.
   func needingLibrary(_ instead: String) throws -> String {
     guard let library else {

@@ -12,16 +12,16 @@ struct ChangeSession: Sendable {
   /// Where the video of a restored post is looked for.
   var supply: FileRestoreSource?
   let events: EventTarget?
-  /// Of posts that are moved elsewhere.
+  /// The present store of posts that are moved to another one.
   var source: Source?
 
   /// Where posts are now.
   struct Source: Sendable {
-    /// The store that the credentials at hand are for, too; nil when nobody said.
+    /// The store that the available credentials are also for; nil when the user named none.
     let named: String?
   }
 
-  /// Gives `body` what changes posts, and ends as `report` says.
+  /// Passes to `body` what changes posts, then ends the command as `report` says.
   /// - Throws: ``CommandFailure`` where there is no library, what `body` throws, and the exit code.
   func run(
     _ report: ChangeReport, _ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void
@@ -67,10 +67,10 @@ struct ChangeSession: Sendable {
     try await Stores(settings, library: try CatalogPlace(settings).library).open(to).uploader.destination
   }
 
-  /// What a store keeps of an object that was removed.
+  /// Reports what a store keeps of an object that was removed.
   static func tell(_ post: PostID, _ removal: ObjectRemoval) {
     guard let remains = removal.remains else { return }
-    // Nobody has to listen.
+    // The reader may be gone.
     try? OutputStream.standardError.tell(["\(post): \(remains)"])
   }
 }

@@ -6,7 +6,7 @@ import ReelStorageTesting
 import ReelStores
 import ReelTerminal
 
-/// Runs the promises of an uploader against a destination.
+/// A check of an uploader's promises against a destination.
 struct ContractTestSession: Sendable {
   let settings: Settings
   let destination: String
@@ -15,7 +15,7 @@ struct ContractTestSession: Sendable {
   let deadline: Duration
   let answer: AnswerOptions
 
-  /// Checks each promise and tells how it stands, one after the other.
+  /// Checks the promises one after the other, and reports the result of each.
   /// - Throws: ``CommandFailure`` when the destination can't be made ready.
   func run() async throws -> ReelExit {
     let path = try? AppContext.libraryPath(settings)
@@ -35,7 +35,7 @@ struct ContractTestSession: Sendable {
         name: "from a file",
         sources: .files(folder: folder)),
     ]
-    // Nobody has to listen.
+    // The reader may be gone.
     try? OutputStream.standardError.write(
       ContractTestView.beginning(
         promises.count, of: UploaderContractTest.all.count, destination: uploader.destination.name,
@@ -54,7 +54,7 @@ struct ContractTestSession: Sendable {
     return exit
   }
 
-  /// What the sources are made of: an uploader may treat a file differently.
+  /// How the sources of a check are made: an uploader may treat files differently from memory.
   private struct Kind: Sendable {
     let name: String
     let sources: StoreUnderTest.SourceKind
@@ -76,7 +76,7 @@ struct ContractTestSession: Sendable {
         name: promise.name, sentence: promise.sentence, problem: problem,
         seconds: (ContinuousClock.now - start) / .seconds(1))
       entries.append(entry)
-      // Somebody who went away is noticed by the last line.
+      // If the reader has gone away, the last line finds out.
       if !answer.json {
         try? OutputStream.standardOutput.write(ContractTestView.text(entry, .standardOutput()))
       }

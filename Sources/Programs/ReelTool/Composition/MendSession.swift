@@ -11,11 +11,11 @@ import Synchronization
 
 /// What `reel mend` works with, put together from the settings.
 struct MendSession: Sendable {
-  /// Whether the user named one, and no folder.
+  /// Whether the user named one file, and no folder.
   let isOneFile: Bool
-  /// What the user named.
+  /// The paths that the user named.
   private let named: [SourcePath]
-  /// Whether the mended file was, too.
+  /// Whether the user also named the mended file.
   private let namesOutput: Bool
   private let run: MendRun
   private let prober: SandboxedProber
@@ -57,7 +57,7 @@ struct MendSession: Sendable {
       policy: policy, prober: prober, width: width, followLinks: followLinks, filter: filter)
   }
 
-  /// Calls `report` with what became of each file, in order, and gives how it went.
+  /// Mends the files, and calls `report` with what became of each, in order. Returns the exit code.
   /// - Throws: when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
     let tally = Mutex(ExitTally(named: named, namesOutput: namesOutput))
@@ -79,7 +79,7 @@ struct MendSession: Sendable {
 }
 
 extension MendDocument {
-  /// As the command line tells it.
+  /// The document of a file, with messages in the words of the command line.
   fileprivate init(_ file: MendedFile) {
     let result = file.result.map { MendDocument.Made(done: $0.done, file: $0.file, isCutOff: $0.isCutOff) }
     self.init(

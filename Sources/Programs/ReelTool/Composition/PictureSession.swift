@@ -7,12 +7,12 @@ import ReelSource
 import ReelUpkeep
 import Synchronization
 
-/// What makes pictures of files, put together from the settings.
+/// The making of pictures of files, put together from the settings.
 struct PictureSession: Sendable {
   let prober: SandboxedProber
-  /// Whether the user named one, and no folder.
+  /// Whether the user named one file, and no folder.
   let isOneFile: Bool
-  /// What the user named.
+  /// The paths that the user named.
   private let named: [SourcePath]
   private let pictures: PictureRun
 
@@ -28,8 +28,9 @@ struct PictureSession: Sendable {
     prober = AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 
-  /// As ``PictureRun/run(largest:_:_:)``, until the first signal; failures are worded. Gives how it went.
-  /// - Parameter report: gives why there is no picture of a file.
+  /// Runs ``PictureRun/run(largest:_:_:)`` until the first signal, with failures in the words of the command line.
+  /// Returns the exit code.
+  /// - Parameter report: returns why there is no picture of a file.
   func run<Output: Sendable>(
     largest: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,

@@ -2,12 +2,12 @@ import ReelCore
 import ReelRemoteStorage
 import ReelStores
 
-/// `reel feed --presign`: the bucket whose posts get addresses that are signed now.
+/// The work of `reel feed --presign`: the bucket whose posts get newly signed addresses.
 struct PostSigning {
   private let bucket: S3Uploader
   private let seconds: Int
 
-  /// As the user named it: `--to`, or the setting.
+  /// The destination as the user named it, by `--to` or the setting.
   var destination: Destination { bucket.destination }
 
   /// - Throws: ``CommandFailure`` where no bucket is named, or it can't be reached with these settings.
@@ -24,7 +24,7 @@ struct PostSigning {
     (self.bucket, self.seconds) = (bucket, seconds)
   }
 
-  /// The page, and how many of its posts are in other stores and were left as they are.
+  /// The page with signed addresses, and the number of its posts that are in other stores and were left unchanged.
   func signed(_ page: FeedPage, _ catalog: any PosterAdding) async throws -> (page: FeedPage, elsewhere: Int)
   {
     try await bucket.presigned(page, seconds: seconds, of: catalog)

@@ -5,11 +5,11 @@ import ReelStores
 import ReelTerminal
 import ReelUpkeep
 
-/// `reel poster --missing`: what ``MissingPosters`` works with, put together from the settings.
+/// The work of `reel poster --missing`: ``MissingPosters``, put together from the settings.
 enum PosterSession {
   /// - Parameters:
   ///   - to: `--to`; nil for every store.
-  ///   - report: told of each post, in the order of each store's feed.
+  ///   - report: called for each post, in the order of each store's feed.
   /// - Throws: ``CommandFailure`` where there is no library.
   static func makeMissing(
     _ settings: Settings, _ options: PosterOptions, to: String?,

@@ -12,7 +12,7 @@ struct RelocationSession: Sendable {
   let duplicates: DuplicateHandling
   let json: Bool
 
-  /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
+  /// - Throws: ``CommandFailure`` when it can't be done; the catalog is unchanged then.
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
     guard let reading = try await place.reading() else { throw CatalogError(.unusable, place.absence) }
@@ -28,7 +28,7 @@ struct RelocationSession: Sendable {
         try output.write(try view.text(.verified(object)))
       }
     } catch {
-      // A document that was begun is to be one.
+      // A JSON document that was begun must be completed.
       if view.isBegun { try? output.write(try view.end(isWhole: false, changed: false)) }
       throw error
     }

@@ -2,14 +2,14 @@ import ReelPage
 import ReelProcess
 
 extension ReportIllustration {
-  /// Put together from the settings. No more than the processors are used.
+  /// An illustration by the settings, with no more workers than there are processors.
   init(settings: Settings, followLinks: Bool) {
     self.init(
       followLinks: followLinks, width: min(settings.jobs ?? AppContext.processors, AppContext.processors)
     ) { AppContext.prober(settings, workers: $0, makesPosters: true) }
   }
 
-  /// As many pictures as can be had; Ctrl-C ends the making of them, and nothing else.
+  /// Makes as many pictures as possible. Ctrl-C ends only this.
   func interruptiblePictures(of files: [ListedFile]) async -> ReportPictures {
     guard !files.isEmpty else { return ReportPictures() }
     let interruption = RunSignals()

@@ -6,19 +6,19 @@ import ReelProcess
 import ReelSource
 import ReelTerminal
 
-/// One run on the command line: the view model, its views, the signals, and what is said at the end.
+/// One run on the command line: the view model, its views, the signals, and the final report.
 struct RunSession: Sendable {
   let appContext: AppContext
   let output: RunOutputOptions
   let settings: Settings
-  /// Where the events go; nil when nobody asked for them.
+  /// Where the events go; nil when none were asked for.
   let target: EventTarget?
-  /// To be shown while a run is on.
+  /// Lines to show while the run is under way.
   private let told = ToldLines()
 
-  /// Everything for a run, put together from the settings.
+  /// Opens everything for a run, as the settings say.
   /// - Parameters:
-  ///   - appends: whether events are added to those that are in their file.
+  ///   - appends: whether events are appended to those already in their file.
   /// - Throws: ``CommandFailure``.
   static func open(
     _ settings: Settings, _ options: IngestOptions, _ output: RunOutputOptions, appends: Bool = false
@@ -47,7 +47,7 @@ struct RunSession: Sendable {
     let result: PublishResult?
     let wasInterrupted: Bool
     let outputClosed: Bool
-    /// What is to be looked up when the run is over.
+    /// What is to be looked up once the run is over.
     let known: KnownVideos?
     var knownVideos = KnownVideos.Found()
   }
@@ -62,14 +62,14 @@ struct RunSession: Sendable {
     }
   }
 
-  /// `reel ingest`
-  /// - Parameter page: where a report in HTML goes; nil when nobody asked for one.
+  /// Runs `reel ingest`.
+  /// - Parameter page: where a report in HTML goes; nil when none was asked for.
   func ingest(
     _ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions, page: UserFile?
   ) async throws -> ReelExit {
     var options = options
     options.countsAhead = style == .bar
-    // Bars and lines only count them.
+    // Bars and plain lines only count these posts.
     options.tellsKnownPosts = target != nil || output.verbose
     var walk = walk
     let settle = walk.settle / .seconds(1)
@@ -93,7 +93,7 @@ struct RunSession: Sendable {
     return exit
   }
 
-  /// `reel work`
+  /// Runs `reel work`.
   func work(_ work: WorkSession, options: IngestOptions) async throws -> ReelExit {
     var options = options
     options.tellsKnownPosts = target != nil || output.verbose
@@ -102,12 +102,12 @@ struct RunSession: Sendable {
     return exit
   }
 
-  /// A run of `reel watch`, until a signal comes or it can't go on.
+  /// Runs `reel watch`, until a signal comes or the run can't continue.
   func watch(
     _ feed: WatchFeed, signals: WatchSignals, options: IngestOptions
   ) async throws -> RunReport {
     var options = options
-    // The object of one that is to go is looked for.
+    // Before a source file is removed, the object of its post is looked up, so the event must name the post.
     options.tellsKnownPosts = true
     let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
     var report = report(of: end, .watch)
@@ -122,7 +122,7 @@ struct RunSession: Sendable {
     return report
   }
 
-  /// Says it to whoever watches the run, or reads its log.
+  /// Warns those who watch the run, or who read its log.
   func warn(_ sentence: String) {
     if let log {
       log.write(LogLine(.warning, "watch.notice", [("code", "restarted"), ("message", sentence)]))
@@ -131,7 +131,7 @@ struct RunSession: Sendable {
     }
   }
 
-  /// Says what a watch is about to do.
+  /// Reports what a watch is about to do.
   func greet(_ greeting: WatchGreeting) {
     if let log {
       for line in greeting.logged { log.write(line) }
@@ -146,7 +146,7 @@ struct RunSession: Sendable {
       text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: .ofThisProcess) })
   }
 
-  /// `reel publish`
+  /// Runs `reel publish`.
   func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     var options = options
     options.jobs = 1
@@ -157,9 +157,9 @@ struct RunSession: Sendable {
     let outcome = PublishOutcome(
       path: file.path, result: end.result ?? .failed(failure), said: options.metadata,
       wantsPoster: options.posters != .none, hint: .ofThisProcess)
-    // The log has told it, where this would.
+    // The log has already reported this problem.
     if let result = end.result, outcome.isProblem, !output.json, log?.tells(result) == true { return exit }
-    // Standard output carries the post, if there is one.
+    // Standard output is for the post, if there is one.
     try write(
       json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) },
       asError: outcome.isProblem && !output.json)
@@ -167,17 +167,18 @@ struct RunSession: Sendable {
     return exit
   }
 
-  /// Beside what standard output carries. A command is one line, however long.
+  /// Writes to standard error what accompanies the result on standard output. A command stays on one line, however
+  /// long.
   private func tell(_ sentences: [String], command: String?) {
     let traits = TerminalTraits.standardError()
     let text = traits.text(sentences) + (command.map { traits.sanitized($0) + "\n" } ?? "")
-    // Nobody has to listen.
+    // The reader may be gone.
     try? OutputStream.standardError.write(text)
   }
 
   // MARK: Running
 
-  /// What is taken in.
+  /// The source of a run's files.
   private enum Inputs {
     case files([SourceInput], WalkOptions)
     case queue(WorkSession)
@@ -187,7 +188,7 @@ struct RunSession: Sendable {
       if case .watch(let feed, let signals) = self { (feed, signals) } else { nil }
     }
 
-    /// What the user named.
+    /// The paths that the user named.
     var named: [SourcePath] {
       if case .files(let inputs, _) = self { inputs.map(\.path) } else { [] }
     }
@@ -223,14 +224,15 @@ struct RunSession: Sendable {
         end.knownVideos = await known.found(options, services, followLinks: walk.followLinks)
       }
     } catch {
-      // What went wrong first is what is told.
+      // Report the first error, not one of closing.
       try? await appContext.close()
       throw error
     }
     do {
       try await appContext.close()
     } catch {
-      // A run that was ended by the catalog says so itself, and one that was interrupted leaves what it holds to the next.
+      // A run that the catalog ended reports that itself, and one that was interrupted leaves what it holds to the next
+      // run.
       if end.summary.outcome != .aborted, !end.wasInterrupted { throw error }
     }
     if end.outputClosed { throw OutputClosed() }
@@ -242,7 +244,7 @@ struct RunSession: Sendable {
   ) async throws -> End {
     let (work, watched) = (inputs.work, inputs.watched)
     watched?.feed.begin { model.tell($0) }
-    // The one file's end is the outcome, which is told once.
+    // With `reel publish`, the end of the one file is the result, which is reported once.
     let display = ProgressDisplay(
       style: style, showsProblems: !wantsResult || output.json,
       telling: output.verbose ? .all : watched == nil ? .none : .published, told: told,
@@ -250,10 +252,10 @@ struct RunSession: Sendable {
     var measured = metrics
     if let feed = watched?.feed { measured?.watched = { feed.numbers } }
     let (log, metrics) = (log, measured)
-    // A place that can't be written is told before anything is done.
+    // Find out before anything is done whether the metrics file can be written.
     try metrics?.write(await model.state)
     let seen = await model.events()
-    // Nobody subscribes who does not read: an unread stream keeps every event.
+    // Subscribe only what is going to be read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
     let listed = listsFiles ? await model.events() : nil
     let counted = known == nil ? nil : await model.events()
@@ -264,7 +266,8 @@ struct RunSession: Sendable {
     async let result = PublishResult.last(in: read)
     async let files = RunFiles(listed)
     async let found = known?.noting(counted)
-    // What becomes of a file waits until its event has been written: nobody may meet the file again.
+    // With an event target, outcomes are noted only after their events have been written: once an outcome is noted, no
+    // later run may meet the file again, and a lost event would stay lost.
     let items = (work == nil && watched == nil) || written != nil ? nil : await model.events()
     let interruption = watched == nil ? RunSignals() : nil
     let run = Task { [appContext] in
@@ -287,8 +290,8 @@ struct RunSession: Sendable {
       } else {
         (await run.value, false)
       }
-    // Until then the display goes on drawing, and the numbers say that the run is on. What failed is thrown when both
-    // have ended.
+    // Until here the display keeps drawing, and the metrics say that the run is under way. An error is thrown only when
+    // both have ended.
     var problem: (any Error)?
     do { try await noted } catch { problem = error }
     await listening
@@ -297,9 +300,9 @@ struct RunSession: Sendable {
     await drawing.value
     measuring.cancel()
     await measuring.value
-    // What could not be written at the end is told; how the run went is told all the same.
+    // If the final metrics can't be written, that is reported, and so is how the run went.
     do { try await metrics?.write(model.state) } catch { CommandFailure(error)?.tell() }
-    // Else both would keep each other.
+    // Otherwise the feed and the model would retain each other.
     defer { watched?.feed.begin { _ in } }
     if let problem { throw problem }
     return End(
@@ -331,7 +334,7 @@ struct RunSession: Sendable {
     if let events { await log?.write(events) }
   }
 
-  /// Gives true when the reader of the events went away; the run ends then.
+  /// Writes the events. Returns true when their reader went away, in which case the run ends.
   private static func write(
     _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?, _ inputs: Inputs,
     orEnd end: @Sendable () -> Void
@@ -352,8 +355,8 @@ struct RunSession: Sendable {
     }
   }
 
-  /// Whether the problems were shown where the report goes, while the run was on: on one screen, or in one file
-  /// (`2>&1`).
+  /// Whether the problems were already shown during the run in the place where the report goes: the same screen, or the
+  /// same file (`2>&1`).
   private var wereProblemsShown: Bool {
     guard style != .none || log?.tellsProblems == true else { return false }
     let areTerminals = TerminalTraits.standardOutput().isTerminal && TerminalTraits.standardError().isTerminal
@@ -364,7 +367,7 @@ struct RunSession: Sendable {
   private var style: ProgressStyle {
     let resolved = (settings.progress ?? .auto).resolved(
       for: .standardError(), quiet: output.quiet || log != nil)
-    // Lines of a log would break the bars.
+    // Log lines would break the bars.
     return resolved == .bar && log != nil ? .plain : resolved
   }
 
@@ -400,13 +403,13 @@ extension ReelExit {
     }
   }
 
-  /// Ends the command with this code.
+  /// Ends the command with this code, unless it is ``done``.
   func end() throws {
     if self != .done { throw CommandExit(code: self) }
   }
 }
 
-/// Ends the process with a code; everything has been said.
+/// Ends the process with a code, when everything has been reported.
 struct CommandExit: Error {
   let code: ReelExit
 }

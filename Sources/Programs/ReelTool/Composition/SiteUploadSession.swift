@@ -6,16 +6,16 @@ import ReelStorage
 import ReelStores
 import ReelTerminal
 
-/// `reel page --to`: what ``SiteUpload`` works with, put together from the settings.
+/// The work of `reel page --to`: a ``SiteUpload``, put together from the settings.
 struct SiteUploadSession: Sendable {
   private let upload: SiteUpload
   private let isDrawn: Bool
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
 
   /// - Parameters:
-  ///   - to: as the user wrote it.
+  ///   - to: the destination as the user wrote it.
   ///   - library: the library's path; nil where the catalog is on a server.
-  /// - Throws: ``CommandFailure`` when that is not a bucket, or a setting can't be used with it.
+  /// - Throws: ``CommandFailure`` when `to` is not a bucket, or a setting can't be used with it.
   init(_ to: String, _ settings: Settings, library: String?) async throws {
     let stores = Stores(settings, library: library)
     let bucket = try await stores.bucket(try Self.address(to))
@@ -33,9 +33,9 @@ struct SiteUploadSession: Sendable {
     return bucket
   }
 
-  /// Brings the bucket up to the folder. The first signal ends it; what was stored stays.
+  /// Uploads what is new or has changed in the folder. The first signal ends the upload; what was stored stays.
   func run(_ writer: SiteWriter, _ summary: SiteSummary) async throws -> SiteUploadSummary {
-    // With --media, those that are left are missing.
+    // With --media, only posts whose files are missing still name local ones.
     guard !summary.isLocal || summary.missing > 0 else {
       throw CommandFailure(
         .couldNotRun,
@@ -59,10 +59,10 @@ struct SiteUploadSession: Sendable {
     return progress.summary
   }
 
-  /// Draws until cancelled, and leaves a clean line behind.
+  /// Draws the progress until cancelled, then clears its line.
   private func draw(_ progress: SiteUploadProgress, of total: Int) async {
     guard TerminalTraits.standardError().canRedraw else { return }
-    // An upload that is over at once needs no progress.
+    // An upload that is done at once needs no progress.
     try? await Task.sleep(for: .milliseconds(100))
     while !Task.isCancelled {
       let now = progress.summary
@@ -75,7 +75,7 @@ struct SiteUploadSession: Sendable {
     await write("")
   }
 
-  /// Progress that nobody can see any more is no reason to end the upload.
+  /// Writes a line of progress. If nobody can see it any more, that is no reason to end the upload.
   private func write(_ line: String) async {
     await queue.run { try? OutputStream.standardError.write("\r\u{1B}[2K" + line) }
   }

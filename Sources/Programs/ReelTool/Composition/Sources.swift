@@ -5,20 +5,22 @@ import ReelSandbox
 import ReelSource
 import ReelStores
 
-/// Where what the user names becomes a source: a path of this machine, or an address.
+/// The place where names given by the user become sources: a path of this machine, or an address.
 struct Sources: Sendable {
-  /// Files that are downloaded at once where nobody says how many.
+  /// The number of files downloaded at once by default.
   static let downloads = 16
 
   private let remote: RemoteSources
 
-  init(_ settings: Settings) {
-    // The command's settings, but for what they say of objects that are stored.
-    let stores = Stores(settings, library: nil)
+  /// - Parameter admits: which servers may be connected to; nil for all.
+  init(_ settings: Settings, admits: ConnectionRule? = nil) {
+    // The command's settings, except those that concern stored objects.
+    var stores = Stores(settings, library: nil)
+    stores.admits = admits
     remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
   }
 
-  /// - Throws: ``CommandFailure`` when an address is none, or a setting can't be used with it.
+  /// - Throws: ``CommandFailure`` for an invalid address, or one that a setting can't be used with.
   static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
     let sources = Sources(settings)
     var inputs: [SourceInput] = []
@@ -26,7 +28,7 @@ struct Sources: Sendable {
     return inputs
   }
 
-  /// - Parameter listed: the size and the state that are meant of the file that an address names; nil for those that it has.
+  /// - Parameter listed: the size and the state that the file at an address must have; nil for those that it has now.
   /// - Throws: ``CommandFailure``.
   func input(
     _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
@@ -38,7 +40,7 @@ struct Sources: Sendable {
     return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })
   }
 
-  /// `s3:/bucket/name` is more likely an address than a file, unless there is one.
+  /// Rejects `s3:/bucket/name`, which is more likely a mistyped address than a file, unless there is such a file.
   private static func checkSlashes(_ path: SourcePath) throws {
     let text = path.text.lowercased()
     guard let scheme = ["s3", "http", "https"].first(where: { text.hasPrefix($0 + ":") }),
@@ -51,7 +53,8 @@ struct Sources: Sendable {
 }
 
 extension RemoteLimits {
-  /// What waits for a network is no time of a reader's, and has its own limit: six times as long.
+  /// Limits for a download. Time spent waiting for a network does not count as a reader's, and has its own limit, six
+  /// times as long.
   fileprivate init(_ settings: Settings) {
     self.init()
     if let limit = settings.maxRead?.bytes { bytes = limit }

@@ -5,10 +5,10 @@ import ReelStores
 import ReelTerminal
 
 extension Stores {
-  /// As the settings say.
+  /// Creates the stores that the settings describe.
   /// - Parameters:
   ///   - library: the library's path; nil where the catalog is on a server.
-  ///   - secretsAreFor: the destination that the secrets at hand were given for; nil for the one of the settings.
+  ///   - secretsAreFor: the destination that the available secrets belong to; nil for the one of the settings.
   init(
     _ settings: Settings, library: String?, checkpoints: any UploadCheckpoints = MemoryCheckpoints(),
     secretsAreFor: String? = nil
@@ -45,7 +45,7 @@ extension StoreSettings {
     if let deadline = settings.adapterDeadline { adapterDeadline = .seconds(deadline) }
   }
 
-  /// Those of a setting that is a list.
+  /// The words of a setting that is a list.
   private static func words(of text: String?) -> [String] {
     (text ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
   }

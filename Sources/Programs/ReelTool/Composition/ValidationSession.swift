@@ -12,12 +12,12 @@ struct ValidationSession: Sendable {
   private let scan: @Sendable (FixtureScan.Hashing) -> FixtureScan
   private let policy: Policy
   private let prober: SandboxedProber
-  /// Of workers that mend.
+  /// Makes a prober whose workers can mend.
   private let mending: @Sendable () -> SandboxedProber
   /// For reports with pictures.
   let illustration: ReportIllustration
 
-  /// - Parameter width: files read at once.
+  /// - Parameter width: the number of files read at once.
   init(
     _ inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: FixtureFilter, policy: Policy,
     prober: SandboxedProber, mending: @escaping @Sendable () -> SandboxedProber, width: Int,
@@ -36,8 +36,8 @@ struct ValidationSession: Sendable {
   /// Reads and judges every file.
   /// - Parameters:
   ///   - locks: whether each file's digest is needed.
-  ///   - isLocked: whether a lock has this file as it is.
-  ///   - advises: whether the commands that would mend a file are told.
+  ///   - isLocked: whether the lock holds exactly this state of a file.
+  ///   - advises: whether the commands that would mend a file are suggested.
   /// - Throws: ``ProbeError`` when no file can be read at all.
   func judge(
     locks: Bool, isLocked: @escaping @Sendable (FixtureFacts) -> Bool = { _ in false }, advises: Bool = false

@@ -14,7 +14,7 @@ struct VerificationSession: Sendable {
   let width: Int
   let json: Bool
 
-  /// Looks, and tells as it goes.
+  /// Verifies, and reports as it goes.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
@@ -55,7 +55,7 @@ struct VerificationSession: Sendable {
     await printer.whenClosed { looking.cancel() }
     let (result, wasInterrupted) = await interruption.cancelling(looking)
     if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled {
-      // A document that was begun is to be one.
+      // A JSON document that was begun must be completed.
       try await printer.giveUp()
       throw error
     }
@@ -63,7 +63,7 @@ struct VerificationSession: Sendable {
     return wasInterrupted ? .interrupted : ReelExit(count)
   }
 
-  /// A library without a catalog has no posts.
+  /// Reports an empty verification: a library without a catalog has no posts.
   private func nothing(_ path: String) throws -> ReelExit {
     let view = VerificationView(
       library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
@@ -73,7 +73,7 @@ struct VerificationSession: Sendable {
 }
 
 extension ReelExit {
-  /// How a verification ended.
+  /// The exit code of a verification.
   init(_ count: VerificationCount) {
     if count.damaged + count.unknown > 0 {
       self = .someFailed

@@ -3,10 +3,10 @@ import ReelIngest
 import ReelProcess
 import ReelTerminal
 
-/// What `reel watch` does until a signal ends it: one run after the other, each until the settings are to be read again
-/// or something that it needs can't be used.
+/// The work of `reel watch`, until a signal ends it: one run after the other. A run ends when the settings are to be
+/// reread, or when something that it needs can't be used.
 struct WatchSession: Sendable {
-  /// What a run needs, by the settings as they are.
+  /// What a run needs, according to the current settings.
   struct Plan: Sendable {
     let session: RunSession
     let feed: WatchFeed
@@ -19,11 +19,12 @@ struct WatchSession: Sendable {
   let signals: WatchSignals
   let manager: ServiceManager
 
-  /// How long to wait before a run is begun again: longer each time.
+  /// The first and the longest pause before a failed run is started again. Each pause is twice as long as the one
+  /// before.
   private static let shortestPause = Duration.seconds(5)
   private static let longestPause = Duration.seconds(60)
 
-  /// - Throws: what keeps the first run from beginning; ``OutputClosed``; ``CommandExit`` where Reel was updated.
+  /// - Throws: what keeps the first run from starting; ``OutputClosed``; ``CommandExit`` where Reel was updated.
   func run() async throws {
     let watchdog = manager.beginWatchdog()
     defer { watchdog?.cancel() }
@@ -48,7 +49,7 @@ struct WatchSession: Sendable {
       case nil:
         if ContinuousClock.now - begun > Self.longestPause { outage = Outage() }
         let reason = report.summary.error?.message ?? "no reason was given"
-        // Only another process of this program can be of that version, too.
+        // The installed worker has another version, and only a newly started process can have the same one.
         if next.session.appContext.prober.hasMetOtherVersion {
           next.session.warn("could not go on: \(reason)")
           try end(next.session, report, .couldNotRun)
@@ -69,13 +70,13 @@ struct WatchSession: Sendable {
     }
   }
 
-  /// Tells what became of everything since the beginning.
+  /// Reports what became of everything since the start.
   private func end(_ session: RunSession, _ report: RunReport, _ exit: ReelExit = .done) throws {
     manager.tell("STOPPING=1")
     try session.tell(report, exit)
   }
 
-  /// Until it can go on; nil when a signal ends it before that.
+  /// Plans the next run, and retries until that succeeds; nil when a signal ends the watch first.
   private func replan(_ outage: inout Outage, _ session: RunSession) async -> Plan? {
     while true {
       do {
@@ -88,22 +89,22 @@ struct WatchSession: Sendable {
     }
   }
 
-  /// A time in which no run gets anywhere.
+  /// A period in which no run makes progress.
   private struct Outage {
     private var pause = WatchSession.shortestPause
     private var told: Set<String> = []
 
-    /// Whether that was not told yet.
+    /// Whether that reason has not been reported yet.
     mutating func isNew(_ reason: String) -> Bool { told.insert(reason).inserted }
 
-    /// Longer each time.
+    /// The next pause, twice as long as the one before.
     mutating func nextPause() -> Duration {
       defer { pause = min(WatchSession.longestPause, pause * 2) }
       return pause
     }
   }
 
-  /// - Returns: false when a signal ends everything.
+  /// Pauses. Returns false when a signal ends the watch.
   private func waits(_ pause: Duration) async -> Bool {
     await signals.wait(atMost: pause)
     return signals.take() != .end

@@ -7,12 +7,13 @@ import ReelPostgres
 import ReelSource
 import Synchronization
 
-/// A worker of the queue, as long as its run goes on.
+/// A worker of the queue for the duration of its run.
 struct WorkSession: Sendable {
   let feed: QueueFeed
   private let grace: Duration
   private let queue: BlockingQueue
-  /// What is done when the grace is over. It holds the store, which is left in order once nobody does.
+  /// The action for the end of the grace period. It retains the store, which cleans up after itself once it is
+  /// released.
   private let farewell = Farewell()
 
   private final class Farewell: Sendable {
@@ -20,21 +21,22 @@ struct WorkSession: Sendable {
   }
 
   /// - Parameters:
-  ///   - queue: where the feed was begun, and what becomes of its items is written down.
+  ///   - queue: where the feed was begun, and where the outcomes of its items are recorded.
   ///   - grace: how long the run may take to end.
   init(_ feed: QueueFeed, on queue: BlockingQueue, grace: Duration) {
     (self.feed, self.queue, self.grace) = (feed, queue, grace)
   }
 
-  /// Writes down what becomes of the items of `batch`.
+  /// Records the outcomes of the items of `batch`.
   func note(_ batch: [IngestEvent]) async throws(CatalogError) {
     try await queue.run { [feed] () throws(CatalogError) in try feed.note(batch) }
   }
 
-  /// How long it may take to give back what is held when the grace is over: the database may be away.
+  /// The seconds allowed for giving back what is held after the grace period: the database may be unreachable.
   private static let mostOfFarewell = 3.0
 
-  /// The run is to end: what takes longer than the grace is given back, and the process ends, whatever it waits for.
+  /// Limits how long an ending run may take. When the grace period is over, what the run still holds is given back and
+  /// the process ends, whatever it is waiting for.
   /// - Parameter abandon: gives back what the run holds.
   func limitGrace(abandoning abandon: @escaping @Sendable () -> Void) {
     let end = DispatchTime.now() + grace / .seconds(1)
@@ -56,7 +58,8 @@ struct WorkSession: Sendable {
     DispatchQueue(label: "reel.work.end").asyncAfter(deadline: end + Self.mostOfFarewell, execute: exit)
   }
 
-  /// Why the run took nothing more, if something was wrong. What it held was given back when the catalog was closed.
+  /// Throws the reason why the run took no more items, if something was wrong. What it held was given back when the
+  /// catalog was closed.
   func end() throws {
     farewell.body.withLock { $0 = nil }
     if let problem = feed.problem { throw problem }
@@ -64,12 +67,13 @@ struct WorkSession: Sendable {
 }
 
 extension QueueFeed {
-  /// Why nothing more was taken; nil where nothing is wrong.
+  /// Why the feed took no more items; nil if nothing is wrong.
   var problem: CommandFailure? { fault.flatMap { CommandFailure($0) } }
 }
 
 extension Sources {
-  /// What the address of an item stands for: of an object or a file on the web the state that was enqueued, and no other.
+  /// The input that the address of an item stands for. For an object or a file on the web it is the state that was
+  /// enqueued, and no other.
   func input(_ item: TakenItem) async throws(SourceError) -> SourceInput {
     do {
       let state = RemoteState(text: item.version)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelTerminal
 
-/// Of commands that answer in text for people, or in one JSON document.
+/// The options of commands that answer in text for people, or in one JSON document.
 struct AnswerOptions: ParsableArguments {
   @Flag(help: "Print JSON.")
   var json = false

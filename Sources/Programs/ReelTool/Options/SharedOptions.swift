@@ -6,7 +6,7 @@ import ReelSource
 import ReelTerminal
 import ReelValidation
 
-/// Where Reel keeps its things, for every command that looks at them.
+/// Where the library or the catalog is, for every command that uses it.
 struct LibraryOptions: SettingFlags {
   @Option(\.library) var library
   @Option(\.catalog) var catalog
@@ -14,7 +14,7 @@ struct LibraryOptions: SettingFlags {
 
   var config: String? { general.config }
 
-  /// Of a command that has no other flags that are settings.
+  /// Reads the settings of a command that has no other flags for settings.
   func settings() throws -> Settings { try SettingsReader.read(flagsOf: self, file: config) }
 
   func validate() throws {
@@ -26,7 +26,7 @@ struct LibraryOptions: SettingFlags {
   }
 }
 
-/// Of every command that has settings.
+/// The options of every command that has settings.
 struct GeneralOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -55,7 +55,7 @@ struct ReadingOptions: SettingFlags {
   var followLinks = false
 }
 
-/// What reads files.
+/// The worker that reads files, and how it is confined.
 struct ReaderOptions: SettingFlags {
   @Option(\.isolation) var isolation
   @Option(\.worker) var worker
@@ -63,7 +63,7 @@ struct ReaderOptions: SettingFlags {
 
 extension IsolationRequest: ExpressibleByArgument {}
 
-/// Which of the folders below those that are named are entered.
+/// Which folders below the named ones are entered.
 struct WalkingOptions: ParsableArguments {
   @Flag(
     help:
@@ -72,14 +72,14 @@ struct WalkingOptions: ParsableArguments {
   var includeTrash = false
 }
 
-/// How files at addresses are looked into.
+/// How files at addresses are read.
 struct AddressOptions: SettingFlags {
   @Option(\.maxRead) var maxRead
 
   @OptionGroup var bucket: BucketOptions
 }
 
-/// What goes where while a run is on.
+/// Where the output of a run goes.
 struct RunOutputOptions: SettingFlags {
   @Option(
     help: ArgumentHelp(
@@ -122,20 +122,20 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
-/// What the help of every command says of destinations.
+/// What the help of every command says about destinations.
 enum DestinationHelp {
   static let kinds =
     "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix for servers other than Amazon's), tus+https://host/path, "
     + "firebase://bucket/prefix or command:PROGRAM"
 }
 
-/// Where videos go, and which.
+/// Where videos go, and which ones are accepted.
 struct TargetOptions: SettingFlags {
   @Option(\.to) var to
   @Option(\.policy) var policy
 }
 
-/// Which files are meant of those that are named.
+/// Which files in the named folders are meant.
 struct FilterByNameOptions: ParsableArguments {
   @Option(help: ArgumentHelp("In folders, only files that match; can be repeated.", valueName: "glob"))
   var include: [String] = []
@@ -145,7 +145,7 @@ struct FilterByNameOptions: ParsableArguments {
       "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
 
-  /// - Throws: ``CommandFailure`` for what is no pattern.
+  /// - Throws: ``CommandFailure`` for an invalid pattern.
   func filter() throws -> NameFilter {
     NameFilter(including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
   }
@@ -173,14 +173,14 @@ struct PosterAndMendOptions: SettingFlags {
   @Option(\.mend) var mend
 }
 
-/// How much is taken.
+/// Limits on sizes, on the rate and on concurrent uploads.
 struct LimitOptions: SettingFlags {
   @Option(\.maxSize) var maxSize
   @Option(\.limitRate) var limitRate
   @Option(\.uploads) var uploads
 }
 
-/// Of the commands that name what they publish; what is taken from a queue is published, once.
+/// The options of commands whose videos the user names. What is taken from the queue needs none: it is published, once.
 struct OnceOptions: ParsableArguments {
   @Option(
     help:
@@ -196,7 +196,7 @@ struct OnceOptions: ParsableArguments {
   var dryRun = false
 }
 
-/// How many files are taken in at once.
+/// How many files are processed at once.
 struct JobsOptions: SettingFlags {
   @Option(\.jobs) var jobs
 }
@@ -213,14 +213,14 @@ enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
   }
 }
 
-/// What is mended before it is published, as people write it: `faststart,location`, or `none`.
+/// What to mend before publishing, as users write it: `faststart,location`, or `none`.
 struct MendList: ExpressibleByArgument, Hashable, Sendable {
-  /// What can be done to any file that needs it, without a value and without leaving out what is shown.
+  /// The mends that suit any file that needs them: they take no value, and leave out nothing that is shown.
   static let possible: [Mend] = [
     .faststart, .unfragment, .duration, .location, .privateTags, .credentials, .data,
   ]
   static let names = possible.map(\.rawValue).joined(separator: ", ")
-  /// For messages.
+  /// The possible values, for messages.
   static let choices = "none, or one or more of \(names), separated by commas"
 
   let mends: Set<Mend>
@@ -261,9 +261,9 @@ extension GlobPattern {
   }
 }
 
-/// How large a file may be, as people write it: `20GB`, `512MiB`, `4000`, or `none` for any size.
+/// The largest size of a file, as users write it: `20GB`, `512MiB`, `4000`, or `none` for no limit.
 struct SizeLimit: ExpressibleByArgument, Hashable, Sendable {
-  /// At least 1; nil for any size.
+  /// At least 1; nil for no limit.
   let bytes: Int64?
 
   init?(argument: String) {
@@ -276,9 +276,9 @@ struct SizeLimit: ExpressibleByArgument, Hashable, Sendable {
   }
 }
 
-/// How much of a file may be read, as people write it: `64MiB`, `1GB`.
+/// How much of a file may be read, as users write it: `64MiB`, `1GB`.
 struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
-  /// At least 64 KiB: less says of no file what it is.
+  /// At least 64 KiB: with less, no file could be identified.
   let bytes: Int64
 
   init?(argument: String) {
@@ -288,7 +288,7 @@ struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
 }
 
 extension PostOptions {
-  /// How a run treats its files, by these flags and `settings`.
+  /// The options of a run, from these flags and `settings`.
   func ingestOptions(_ settings: Settings, _ once: OnceOptions? = nil) -> IngestOptions {
     var options = IngestOptions()
     options.metadata = PostMetadata(authorID: author, authorName: authorName)

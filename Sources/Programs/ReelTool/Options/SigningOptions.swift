@@ -35,12 +35,12 @@ struct SigningOptions: ParsableArguments {
   }
 }
 
-/// How long signed URLs are good for.
+/// How long signed URLs are valid.
 enum PresignTime: ExpressibleByArgument, CustomStringConvertible {
   case seconds(Int)
   /// As the settings say.
   case setting
-  /// What is no time. The parser takes an option whose value can't be for one without a value.
+  /// A value that is not a time. If it failed to parse, the parser would take the option for one without a value.
   case invalid(String)
 
   init?(argument: String) {

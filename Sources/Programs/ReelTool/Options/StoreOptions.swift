@@ -9,13 +9,13 @@ struct StoreOptions: SettingFlags {
   @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
 }
 
-/// What viewers are given of a store, for commands that write addresses of videos down.
+/// How viewers reach a store's objects, for commands that record the addresses of videos.
 struct ViewingOptions: SettingFlags {
   @Option(\.publicBaseURL) var publicBaseURL
   @Option(\.presign) var presign
 }
 
-/// How a folder stores.
+/// How objects are stored in a folder.
 struct FolderStoreOptions: SettingFlags {
   @Option(\.mode) var mode
 }
@@ -31,13 +31,13 @@ struct TusOptions: SettingFlags {
   @Option(\.uploadHosts) var uploadHosts
 }
 
-/// A program that stores.
+/// A program that acts as a store.
 struct AdapterOptions: SettingFlags {
   @Option(\.adapterEnv) var adapterEnv
   @Option(\.adapterDeadline) var adapterDeadline
 }
 
-/// How a bucket of S3 is reached, and any store over HTTP.
+/// How an S3 bucket, or any store over HTTP, is reached.
 struct BucketOptions: SettingFlags {
   @Option(\.endpoint) var endpoint
   @Option(\.region) var region
@@ -53,7 +53,7 @@ struct BucketOptions: SettingFlags {
 
 extension CredentialPlace: ExpressibleByArgument {}
 
-/// Which checksums are sent that no operation demands (AWS SDKs, "Data integrity protections").
+/// Which checksums are sent although no operation requires them (AWS SDKs, "Data integrity protections").
 enum RequestChecksums: String, CaseIterable, Sendable, ExpressibleByArgument {
   case whenSupported = "when_supported"
   case whenRequired = "when_required"

@@ -2,9 +2,9 @@ import ArgumentParser
 import ReelCore
 
 extension TimeText {
-  /// Of an option.
-  /// - Parameter limits: in words.
-  /// - Throws: where it is none, or not within `range`.
+  /// Parses the value of an option.
+  /// - Parameter limits: `range` in words.
+  /// - Throws: when the text is not a time, or not within `range`.
   static func argument(
     _ range: ClosedRange<Double>, _ limits: String
   ) -> @Sendable (String) throws -> Double {

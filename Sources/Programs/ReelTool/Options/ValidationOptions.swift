@@ -5,7 +5,7 @@ import ReelTerminal
 import ReelUpkeep
 import ReelValidation
 
-/// Which files are judged, and by what, for `reel validate` and `reel lock`.
+/// Which files `reel validate` and `reel lock` judge, and by which policy.
 struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -19,8 +19,8 @@ struct ValidationOptions: ParsableArguments {
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
 
-  /// Everything for reading and judging `paths`.
-  /// - Parameter command: whose options these are.
+  /// Opens the session that reads and judges `paths`.
+  /// - Parameter command: the command that has these options.
   func session(
     _ paths: [String], of command: some ParsableArguments
   ) async throws -> ValidationSession {
@@ -35,8 +35,8 @@ struct ValidationOptions: ParsableArguments {
 }
 
 extension ValidationOptions {
-  /// The command that locks `paths`, under the same options, as it is to be copied.
-  /// - Parameter lock: nil for the usual one.
+  /// The command that locks `paths` under the same options, for the user to copy.
+  /// - Parameter lock: the lock file; nil for the usual one.
   func lockCommand(_ paths: [String], _ lock: String?, replaces: Bool) -> String {
     let word = { (text: String) in ShellWord.quoted(RawArguments.bytes(of: text)) }
     var words = RawArguments.paths(paths).map { ShellWord.quoted($0.bytes) }
@@ -53,7 +53,7 @@ extension ValidationOptions {
 }
 
 extension ValidationSession {
-  /// Put together from the settings.
+  /// Creates a session from the settings.
   init(
     _ settings: Settings, _ paths: [String], followLinks: Bool, includesTrash: Bool = false,
     filter: FixtureFilter = FixtureFilter(including: [], excluding: []), policy: Policy

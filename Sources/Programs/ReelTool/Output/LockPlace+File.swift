@@ -8,7 +8,7 @@ import ReelValidation
 extension LockPlace {
   init(path: String) { self.init(path: path, workingFolder: WorkingFolder.path()) }
 
-  /// `FOLDER/reel.lock`; nil where `paths` are something else than one folder.
+  /// `FOLDER/reel.lock`; nil unless `paths` names exactly one folder.
   static func usual(for paths: [String]) -> String? {
     guard paths.count == 1, let folder = try? RawArguments.place(paths[0]), !folder.isEmpty,
       RawArguments.path(paths[0]).fileKind == S_IFDIR
@@ -16,10 +16,10 @@ extension LockPlace {
     return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
   }
 
-  /// Bytes; some 200,000 files.
+  /// In bytes; enough for some 200,000 files.
   private static let largest = 256 << 20
 
-  /// Nil when there is none yet.
+  /// Reads the lock; nil when there is none yet.
   /// - Throws: ``CommandFailure`` when it can't be read or understood.
   mutating func read() throws -> LockFile? {
     let bytes: [UInt8]
@@ -38,7 +38,7 @@ extension LockPlace {
     return lock
   }
 
-  /// Writes it whole or not at all, where links lead.
+  /// Writes the lock whole or not at all, following symbolic links.
   /// - Throws: ``CommandFailure``.
   func write(_ lock: LockFile) throws {
     let file = try WholeFile(at: path)

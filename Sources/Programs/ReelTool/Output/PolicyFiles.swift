@@ -5,9 +5,9 @@ import ReelValidation
 /// Reads policies for the command line.
 enum PolicyFiles {
   /// - Parameters:
-  ///   - name: a preset, or a file.
+  ///   - name: a preset, or a policy file.
   ///   - place: where it was named, as the beginning of a sentence; empty for a flag.
-  /// - Throws: ``CommandFailure`` that says everything that is wrong with it.
+  /// - Throws: ``CommandFailure`` that lists everything that is wrong with it.
   static func policy(_ name: String, from place: String = "") throws -> Policy {
     try orCommandFailure { () throws(PolicyError) in
       try PolicyLibrary.local.policy(name)
@@ -16,14 +16,14 @@ enum PolicyFiles {
     }
   }
 
-  /// A policy as workers on other machines can have it, too: with all that it extends.
+  /// A policy together with all that it extends, so that workers on other machines can use it.
   /// - Throws: ``CommandFailure``.
   static func shared(_ name: String) throws -> QueuePolicy {
     try orCommandFailure(
       .couldNotRun, { () throws(PolicyError) in try PolicyBundle.shared(name) }, told: \.sentence)
   }
 
-  /// Everything that is wrong with the policy `name`; nothing when it can be used.
+  /// Everything that is wrong with the policy `name`; empty when it can be used.
   static func problems(of name: String) -> [PolicyProblem] {
     do throws(PolicyError) {
       _ = try PolicyLibrary.local.policy(name)

@@ -15,7 +15,7 @@ struct RunReportTarget: ExpressibleByArgument {
   }
 }
 
-/// One `--report`: a form, and the file that it goes to; none for stdout.
+/// One `--report`: a form, and the file that it goes to; nil for stdout.
 struct ReportTarget: ExpressibleByArgument, Hashable {
   let kind: ReportKind
   let path: String?

@@ -5,16 +5,17 @@ import ReelValidation
 
 /// The configuration file: keys and values, like `library: /srv/reel`.
 struct ConfigurationFile {
-  /// Bytes; all settings together take less than one thousand.
+  /// In bytes; all settings together take less than one thousand.
   private static let largest = 1 << 20
 
   let path: String
   private let values: [String: YAMLNode]
 
-  /// A scalar: `author: 12` is a text as well.
+  /// The value of a setting, always a scalar: `author: 12` is text as well.
   subscript(key: String) -> YAMLNode? { values[key] }
 
-  /// `$XDG_CONFIG_HOME/reel/config.yaml`; never a file of the working folder or of one that is taken in.
+  /// The user's own file, `$XDG_CONFIG_HOME/reel/config.yaml`. A file in the working folder, or in a folder that is
+  /// ingested, is never read.
   static func usersOwn(_ environment: ProcessEnvironment) throws -> String? {
     if let folder = try environment.text("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
       return folder + "/reel/config.yaml"
@@ -23,8 +24,8 @@ struct ConfigurationFile {
     return home + "/.config/reel/config.yaml"
   }
 
-  /// Nil when there is none, and there need not be.
-  /// - Throws: ``CommandFailure`` when it can't be read, or says what can't be.
+  /// Reads the file; nil when there is none and there need not be.
+  /// - Throws: ``CommandFailure`` when it can't be read, or contains something invalid.
   init?(_ path: String, mayBeMissing: Bool) throws {
     func told(_ reason: String) -> String { "the configuration file \(path) \(reason)" }
     func refuse(_ reason: String) -> CommandFailure { CommandFailure(.couldNotRun, told(reason)) }
@@ -64,7 +65,7 @@ struct ConfigurationFile {
     } catch {
       throw Unusable(reason: error.description)
     }
-    // An example of which every line is a comment.
+    // For example, a sample file in which every line is a comment.
     guard let root else { return [:] }
     guard let pairs = root.mapping else {
       throw Unusable(reason: "it must be keys and values, like `library: /srv/reel`")
@@ -82,7 +83,7 @@ struct ConfigurationFile {
     return values
   }
 
-  /// Which setting a pair is for.
+  /// The setting that a pair is for.
   private static func setting(_ pair: YAMLNode.Pair) -> Result<String, Unusable> {
     guard let name = pair.key.scalar else {
       return .failure(Unusable(reason: "a key is a word, such as library"))

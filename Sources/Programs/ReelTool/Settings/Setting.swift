@@ -1,9 +1,9 @@
 import ArgumentParser
 import ReelCore
 
-/// One setting: what it is called, how it is written, and what the help says of its flag. ``SettingTable`` lists them.
+/// One setting: its name, how its value is written, and the help of its flag. ``SettingTable`` lists them all.
 struct Setting<Value: Sendable>: Sendable {
-  /// Its name in the configuration file, from which those of its variable and its flag are made.
+  /// The name in the configuration file, from which the names of its variable and its flag are derived.
   let key: String
   let form: SettingForm<Value>
   fileprivate let help: ArgumentHelp
@@ -21,31 +21,32 @@ struct Setting<Value: Sendable>: Sendable {
 
 /// How the value of a setting is written.
 struct SettingForm<Value: Sendable>: Sendable {
-  /// Makes it of a flag's text; nil where `ExpressibleByArgument` does.
+  /// Parses the text of a flag; nil where `ExpressibleByArgument` does.
   var argument: (@Sendable (String) throws -> Value)?
-  /// What is wrong with a flag's value: the end of a sentence.
+  /// What is wrong with a flag's value, as the end of a sentence.
   var problem: @Sendable (Value) -> String? = { _ in nil }
-  /// Makes it of a variable's text, or of the configuration file's.
+  /// Parses the text of a variable or of the configuration file.
   let read: @Sendable (SettingText) throws(SettingRefusal) -> Value
 }
 
-/// What a variable or the configuration file says; never empty.
+/// The text of a variable or of the configuration file; never empty.
 struct SettingText {
   let text: String
   let isVariable: Bool
-  /// In YAML, a word in quotes is a text and no answer.
+  /// Whether it is quoted in YAML, which makes a word such as `yes` text rather than a truth value.
   let isQuoted: Bool
 }
 
-/// What is wrong with a value: the end of a sentence.
+/// What is wrong with a value, as the end of a sentence.
 struct SettingRefusal: Error {
   let reason: String
 }
 
 extension SettingForm {
+  /// A form for values from variables and from the configuration file.
   /// - Parameters:
-  ///   - form: what it must be: the end of a sentence.
-  ///   - parse: nil for what it can't be.
+  ///   - form: what a value must be, as the end of a sentence.
+  ///   - parse: returns nil for an invalid value.
   static func value(_ form: String, _ parse: @escaping @Sendable (String) -> Value?) -> SettingForm {
     SettingForm { text throws(SettingRefusal) in
       guard let value = parse(text.text) else { throw SettingRefusal(reason: "must be \(form)") }
@@ -53,7 +54,7 @@ extension SettingForm {
     }
   }
 
-  /// The same, also of a flag's value.
+  /// The same, also for the value of a flag.
   static func parsed(_ form: String, _ parse: @escaping @Sendable (String) -> Value?) -> SettingForm {
     var parsed = value(form, parse)
     parsed.argument = { text in
@@ -65,7 +66,7 @@ extension SettingForm {
     return parsed
   }
 
-  /// This form, with what a flag's value must be.
+  /// This form, with a check of a flag's value.
   func checking(_ problem: @escaping @Sendable (Value) -> String?) -> SettingForm {
     var form = self
     form.problem = problem
@@ -95,7 +96,7 @@ extension SettingForm<String> {
 }
 
 extension SettingForm<Int> {
-  /// - Parameter unit: for the message about a flag.
+  /// - Parameter unit: what the number counts, for the message about a flag.
   static func number(_ range: ClosedRange<Int>, of unit: String? = nil) -> SettingForm {
     let span = "from \(range.lowerBound) to \(range.upperBound)"
     let name = unit.map { "a number of \($0)" } ?? "a number"
@@ -106,7 +107,7 @@ extension SettingForm<Int> {
 
 extension SettingForm<Int> {
   /// Whole seconds.
-  /// - Parameter limits: the range in words.
+  /// - Parameter limits: `range` in words.
   static func time(_ range: ClosedRange<Int>, _ limits: String) -> SettingForm {
     let bounds = Double(range.lowerBound)...Double(range.upperBound)
     var form = value("\(TimeText.form), \(limits)") { text in
@@ -149,13 +150,13 @@ extension SettingForm<Bool> {
 
 // MARK: Names
 
-/// A row of ``SettingTable``, whatever its value is.
+/// A row of ``SettingTable``, whatever the type of its value.
 protocol SettingRow: Sendable {
   var key: String { get }
   /// - Throws: ``SettingRefusal``.
   func read(_ text: SettingText) throws(SettingRefusal) -> any Sendable
-  /// What a flag says; nil when it is not given.
-  /// - Parameter wrapper: the `Option` or `Flag` of it.
+  /// The value given by a flag; nil when the flag is absent.
+  /// - Parameter wrapper: the flag's `Option` or `Flag`.
   func given(_ wrapper: Any) -> (any Sendable)?
   func problem(with value: any Sendable) -> String?
 }
@@ -174,7 +175,7 @@ extension Setting: SettingRow {
     switch wrapper {
     case let option as Option<Value?>: option.wrappedValue
     case let flag as Flag<Value?>: flag.wrappedValue
-    // One that can't be taken back says nothing when it is not given.
+    // A flag that has no inversion means nothing when it is absent.
     case let flag as Flag<Bool>: flag.wrappedValue ? true : nil
     default: nil
     }
@@ -187,7 +188,7 @@ extension SettingTable {
   /// `flag("publicBaseURL")` is `--public-base-url`.
   static func flag(_ key: String) -> String { "--" + words(of: key, separator: "-").lowercased() }
 
-  /// `publicBaseURL` as `public`, `Base`, `URL`.
+  /// The words of a key, joined by `separator`: `publicBaseURL` has the words `public`, `Base`, `URL`.
   static func words(of key: String, separator: Character) -> String {
     key.reduce(into: "") { name, character in
       if character.isUppercase, name.last?.isLowercase == true { name.append(separator) }
@@ -198,13 +199,13 @@ extension SettingTable {
 
 // MARK: Flags
 
-/// Options that are settings: a property for each, named like its row. Others may stand among them.
+/// Options that are settings: each is a property named like its row. Other options may stand among them.
 protocol SettingFlags: ParsableArguments {}
 
 extension SettingFlags {
   func validate() throws { try validateSettings() }
 
-  /// - Throws: `ValidationError`, for the first value that can't be.
+  /// - Throws: `ValidationError`, for the first invalid value.
   func validateSettings() throws {
     for (row, value) in SettingTable.values(in: self) {
       if let problem = row.problem(with: value) { throw ValidationError("\(row.flag) \(problem).") }
@@ -215,7 +216,7 @@ extension SettingFlags {
 extension SettingTable {
   fileprivate static func values(in flags: any SettingFlags) -> [(row: any SettingRow, value: any Sendable)] {
     Mirror(reflecting: flags).children.compactMap { child in
-      // A wrapper's property has a `_` before its name.
+      // The stored property of a wrapper has a `_` before its name.
       guard let row = child.label.flatMap({ rows[String($0.dropFirst())] }),
         let value = row.given(child.value)
       else { return nil }
@@ -225,7 +226,7 @@ extension SettingTable {
 }
 
 extension Settings {
-  /// What the command line says, in `arguments` and the groups of options in it.
+  /// The settings on the command line: those in `arguments` and in its groups of options.
   init(flagsOf arguments: any ParsableArguments) {
     if let flags = arguments as? any SettingFlags {
       for (row, value) in SettingTable.values(in: flags) { self[row.key] = value }
@@ -268,7 +269,7 @@ extension Option {
 }
 
 extension Flag<Bool?> {
-  /// The flag of a setting, and the one that takes it back.
+  /// The flag of a setting, and its inversion.
   init(_ setting: KeyPath<SettingTable, Setting<Bool>>) {
     let row = SettingTable.table[keyPath: setting]
     self.init(

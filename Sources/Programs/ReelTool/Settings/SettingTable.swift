@@ -5,10 +5,11 @@ import ReelSandbox
 import ReelStorage
 import ReelTerminal
 
-/// Every setting, in the order in which they are read: its name in the configuration file, its form, and its flag's help.
+/// Every setting, in the order in which they are read: its name in the configuration file, its form, and the help of
+/// its flag.
 ///
-/// From a row follow its variable, its flag (`@Option(\.jobs) var jobs` puts it into a group of options), its messages
-/// and its value (`Settings.jobs`). docs/settings.md has a row for each, too.
+/// A row determines the setting's variable, its flag (`@Option(\.jobs) var jobs` puts it into a group of options), its
+/// messages and its value (`Settings.jobs`). docs/settings.md has a row for each, too.
 struct SettingTable: Sendable {
   let library = Setting(
     "library", .place,
@@ -38,7 +39,7 @@ struct SettingTable: Sendable {
     "jobs", .number(1...64),
     "Files processed at once (default: twice the processors, at least 4; at least 16 where addresses are named).",
     valueName: "n")
-  /// Characters of an object's name.
+  /// The number of characters in an object's name.
   let nameLength = Setting("nameLength", .number(16...64))
   let worker = Setting(
     "worker", .place, "The path of reel-probe-worker, if it is not next to reel.", valueName: "file",
@@ -94,7 +95,7 @@ struct SettingTable: Sendable {
     "How long until it is tried again the first time; each further time takes four times as long, up to a day (default: 30s).",
     valueName: "time")
 
-  // How a store that is not a folder is reached, and what viewers are given of it.
+  // How a store that is not a folder is reached, and how viewers reach its objects.
   let endpoint = Setting(
     "endpoint", .endpoint,
     "The address of an S3-compatible store, such as https://minio.example:9000. "
@@ -123,7 +124,7 @@ struct SettingTable: Sendable {
     valueName: "file", completion: .file())
   let proxy = Setting(
     "proxy",
-    // It is not repeated: it may hold a password.
+    // The message does not repeat the value, which may hold a password.
     .text.checking {
       HTTPRules(proxy: $0).knowsProxy
         ? nil : "can't be used; it is written like http://proxy.example:3128"
@@ -157,10 +158,10 @@ struct SettingTable: Sendable {
 extension SettingTable {
   static let table = SettingTable()
 
-  /// In their order.
+  /// All rows, in the order of their declaration.
   static let all = Mirror(reflecting: table).children.compactMap { $0.value as? any SettingRow }
 
-  /// By their keys.
+  /// All rows, by their keys.
   static let rows = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
 }
 
@@ -182,7 +183,7 @@ extension SettingForm<String> {
     }
   }
 
-  /// In the configuration file it is looked at by the commands that need it.
+  /// Only a flag's value is checked here. A value of the configuration file is checked by the commands that need it.
   fileprivate static var endpoint: SettingForm {
     .text.checking { text in
       do throws(HTTPAddressError) {

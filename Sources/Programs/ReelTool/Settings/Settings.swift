@@ -2,11 +2,11 @@ import FoundationEssentials
 import Glibc
 
 /// Everything that flags, environment and configuration file can set: `settings.jobs` is the value of that row of
-/// ``SettingTable``; nil where nobody said anything, and Reel's own default counts.
+/// ``SettingTable``; nil where it is set nowhere, so that Reel's own default applies.
 @dynamicMemberLookup
 struct Settings: Sendable {
   private var values: [String: any Sendable] = [:]
-  /// Where those stand that are on no command line: `REEL_JOBS`, `config.yaml:7: jobs`.
+  /// Where the values come from that are not on the command line: `REEL_JOBS`, `config.yaml:7: jobs`.
   private var sources: [String: String] = [:]
 
   init() {}
@@ -21,22 +21,23 @@ struct Settings: Sendable {
     set { values[key] = newValue }
   }
 
-  /// Sets what stands in `source`.
+  /// Sets a value that comes from `source`.
   mutating func set(_ row: any SettingRow, to value: any Sendable, from source: String) {
     (values[row.key], sources[row.key]) = (value, source)
   }
 
-  /// What an error of a value begins with that is looked at later than others: `REEL_POLICY is "x"; `. Empty for a flag.
+  /// The beginning of an error about a value that is checked only later than others: `REEL_POLICY is "x"; `. Empty for
+  /// a flag.
   func place(of row: KeyPath<SettingTable, Setting<String>>) -> String {
     let key = SettingTable.table[keyPath: row].key
     guard let source = sources[key], let value = self[dynamicMember: row] else { return "" }
     return "\(source) is \"\(value)\"; "
   }
 
-  /// Whether nobody said anything.
+  /// Whether nothing is set.
   var isEmpty: Bool { values.isEmpty }
 
-  /// These settings, and `other`'s where these say nothing.
+  /// These settings, with the values of `other` where these have none.
   func completed(by other: Settings) -> Settings {
     var all = self
     all.values.merge(other.values) { own, _ in own }
@@ -45,22 +46,22 @@ struct Settings: Sendable {
   }
 }
 
-/// Where a catalog is that several machines share.
+/// The place of a catalog that several machines share.
 struct CatalogSetting: Sendable {
   /// Such as `postgres://reel@db.example/reel`. It may hold a password.
   let address: String
-  /// Whether it stands on the command line, which everybody on the machine can read.
+  /// Whether it is on the command line, which everybody on the machine can read.
   let isArgument: Bool
 }
 
-/// The variables of this process. A value that is not UTF-8 would come out of Foundation repaired, and name another
-/// place: it is refused where it is asked for.
+/// The environment variables of this process. Foundation would repair a value that is not UTF-8, which would then name
+/// another place; such a value is refused when it is asked for.
 struct ProcessEnvironment: Sendable {
   private let variables: [String: String]
-  /// Names of those that are not UTF-8.
+  /// The names of variables whose values are not UTF-8.
   private let repaired: Set<String>
 
-  /// As they are now.
+  /// The environment as it is now.
   static func current() -> ProcessEnvironment {
     let variables = ProcessInfo.processInfo.environment
     let repaired = variables.filter { name, value in
@@ -76,7 +77,7 @@ struct ProcessEnvironment: Sendable {
     try texts { $0 == name }[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Those whose names are meant.
+  /// The variables whose names `isMeant` accepts.
   /// - Throws: ``CommandFailure`` when one of them is not UTF-8.
   func texts(where isMeant: (String) -> Bool) throws -> [String: String] {
     if let name = repaired.filter(isMeant).min() {

@@ -3,18 +3,18 @@ import ReelCore
 import ReelStores
 import ReelTerminal
 
-/// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
+/// Reads the settings. Flags override `REEL_*` in the environment, which override the configuration file.
 enum SettingsReader {
   /// - Parameters:
   ///   - arguments: a command, or a group of its options.
   ///   - file: `--config`; nil looks for the user's own file, which need not be there.
-  /// - Throws: ``CommandFailure`` when the file can't be read or says what can't be.
+  /// - Throws: ``CommandFailure`` when the file can't be read, or a value is invalid.
   static func read(flagsOf arguments: any ParsableArguments, file: String?) throws -> Settings {
     try read(flags: Settings(flagsOf: arguments), file: file)
   }
 
-  /// - Parameter flags: what the command line says.
-  /// - Throws: ``CommandFailure`` when the file can't be read or says what can't be.
+  /// - Parameter flags: the settings on the command line.
+  /// - Throws: ``CommandFailure`` when the file can't be read, or a value is invalid.
   static func read(
     flags: Settings, file: String?, environment: ProcessEnvironment = .current()
   ) throws -> Settings {
@@ -32,12 +32,13 @@ enum SettingsReader {
       }
       others.set(row, to: value, from: source)
     }
-    // A library that is named here and now is not to be passed over for a catalog that stands somewhere else.
+    // A library named on the command line overrides a catalog that is set elsewhere.
     if flags.library != nil { others.catalog = nil }
     return flags.completed(by: others)
   }
 
-  /// A variable may be meant for another program, or another Reel: it stops nothing.
+  /// Warns about a variable that looks like a misspelled one. It may be meant for another program or another Reel, so
+  /// it is no error.
   private static func tellIfMisspelt(_ variable: String) {
     let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", Stores.tusToken]
     guard !known.contains(variable) else { return }
@@ -49,8 +50,8 @@ enum SettingsReader {
     LongWait.tell("there is no variable \(variable); did you mean REEL_\(nearest)?")
   }
 
-  /// What is said, and where: `REEL_JOBS`, `config.yaml:7: jobs`. Nil when nobody says anything, or the first who does says
-  /// nothing but "".
+  /// The text of a setting and where it comes from: `REEL_JOBS`, `config.yaml:7: jobs`. Nil when it is set nowhere, or
+  /// when the first place that sets it has only "".
   private static func text(
     _ row: any SettingRow, _ variables: [String: String], _ file: ConfigurationFile?
   ) -> (SettingText, source: String)? {

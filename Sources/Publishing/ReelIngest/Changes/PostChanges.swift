@@ -159,7 +159,7 @@ public struct PostChanges: Sendable {
       do {
         try await Task.sleep(for: pause)
       } catch {
-        for post in busy { outcomes[post] = .notBegun(.cancelled) }
+        for post in left { outcomes[post] = .notBegun(.cancelled) }
         break
       }
       pause = min(pause * 2, .milliseconds(250))

@@ -2,10 +2,10 @@ import CFFmpeg
 import ReelCore
 
 extension BitstreamHeader {
-  /// From an AV1 stream's configuration record and its first sample. Nil when the two tell of different pictures,
-  /// or the sample begins with anything but an ordinary key frame.
+  /// Reads an AV1 stream's configuration record and its first sample. Nil if the two describe different pictures, or if
+  /// the sample does not begin with an ordinary key frame.
   init?(av1 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
-    // Four bytes stand before the record's units (AV1 in ISOBMFF, 2.3.3).
+    // Four bytes precede the record's units (AV1 in ISOBMFF, 2.3.3).
     let record = Self.extradata(of: parameters)
     guard record.count > 4, record[0] == 0x81,
       let told = AV1Units(record[4...]).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
@@ -13,8 +13,8 @@ extension BitstreamHeader {
       let frame = AV1FrameHeader(firstOf: AV1Units(Self.bytes(of: packet)[...]), told: sequence),
       let format = Self.format(bitDepth: sequence.bitDepth)
     else { return nil }
-    // A decoder takes the shape of the pixels from the frame and the colours from the sequence, whatever the
-    // container says.
+    // A decoder takes the pixel shape from the frame's header (square here) and the colours from the sequence header,
+    // whatever the container says.
     let usability = VideoUsability(
       pixel: Rational(1, 1).map(SampleAspectRatio.init), colour: sequence.colour)
     self.init(
@@ -24,10 +24,10 @@ extension BitstreamHeader {
 }
 
 extension AV1FrameHeader {
-  /// Of the first frame of a sample. SVT-AV1 writes a record whose tools differ from those that its samples use; their pictures
-  /// are the same.
+  /// Reads the first frame of a sample. A sequence header in the sample takes the place of the record's if both
+  /// describe the same pictures: SVT-AV1 writes a record whose coding tools differ from those that its samples use.
   ///
-  /// - Parameter told: the sequence header of the record; nil where only the sample's own counts.
+  /// - Parameter told: the sequence header of the record; nil if only the sample's own counts.
   init?(firstOf units: AV1Units, told: AV1SequenceHeader?) {
     var sequence = told
     for unit in units {

@@ -1,9 +1,9 @@
-/// The sequence header of AV1 (AV1 bitstream specification, 5.5), of the kind that videos have: 4:2:0, one
-/// operating point, no timing of its own.
+/// The sequence header of AV1 (AV1 bitstream specification, 5.5), if it is of the kind that videos have: 4:2:0, one
+/// operating point, no timing information.
 struct AV1SequenceHeader: Hashable {
-  /// In pixels, at most; a frame may say otherwise.
+  /// The maximum width in pixels; a frame may be smaller.
   let width: Int
-  /// In pixels, at most.
+  /// The maximum height in pixels.
   let height: Int
   let sizeBits: SizeBits
   let level: Int
@@ -12,7 +12,7 @@ struct AV1SequenceHeader: Hashable {
   let colour: VideoUsability.Colour
   let tools: Tools
 
-  /// How many bits a size has.
+  /// The number of bits in which a frame's header stores its width and its height.
   struct SizeBits: Hashable {
     let across: Int
     let down: Int
@@ -23,22 +23,22 @@ struct AV1SequenceHeader: Hashable {
     }
   }
 
-  /// What decides how a frame's header is written.
+  /// The coding tools that determine the layout of a frame's header.
   struct Tools: Hashable {
-    /// Bits of a frame's number; 0 when frames have none.
+    /// The number of bits of a frame's ID; 0 if frames have none.
     var frameIDBits = 0
     var orderHintBits = 0
-    /// Nil when each frame says it.
+    /// Whether screen content tools are used; nil if each frame states it.
     var screenContent: Bool?
-    /// Nil when each frame says it.
+    /// Whether motion vectors are whole pixels; nil if each frame states it.
     var wholeMotion: Bool?
     var superResolution = false
   }
 
-  /// - Parameter payload: of an OBU of type 1. Nil for a header of another kind.
+  /// - Parameter payload: the payload of an OBU of type 1 (sequence header). Nil for a header of any other kind.
   init?(_ payload: some Sequence<UInt8>) {
     var reader = BitReader(payload)
-    // Profile 0, no still picture in short form, no timing.
+    // Profile 0, no reduced still picture header, no timing information.
     guard reader.bits(3) == 0, reader.flag() != nil, reader.flag() == false, reader.flag() == false,
       let hasDelay = reader.flag(), reader.bits(5) == 0, reader.skipBits(12), let level = reader.bits(5),
       level <= 7 || reader.skipBits(1), !hasDelay || Self.skipDelay(&reader),
@@ -59,11 +59,11 @@ struct AV1SequenceHeader: Hashable {
     return !isPresent || reader.skipBits(4)
   }
 
-  /// 5.5.2, for profile 0 with colours. Nothing said is 2, unspecified.
+  /// Reads the color configuration (5.5.2) of profile 0 with chroma. What is not stated is 2, unspecified.
   private static func colour(_ reader: inout BitReader) -> VideoUsability.Colour? {
     guard let isSaid = reader.flag() else { return nil }
     guard isSaid else { return VideoUsability.Colour(primaries: 2, transfer: 2, matrix: 2) }
-    // Matrix 0 is RGB, which has no 4:2:0.
+    // Matrix 0 is RGB, which cannot be 4:2:0.
     guard let primaries = reader.bits(8), let transfer = reader.bits(8), let matrix = reader.bits(8),
       matrix != 0
     else { return nil }
@@ -79,7 +79,7 @@ extension AV1SequenceHeader.SizeBits {
 }
 
 extension AV1SequenceHeader.Tools {
-  /// From the frame numbers to super-resolution.
+  /// Reads the fields from the frame IDs to super-resolution.
   fileprivate init?(_ reader: inout BitReader) {
     guard let hasIDs = reader.flag() else { return nil }
     if hasIDs {

@@ -1,7 +1,7 @@
-/// The open bitstream units of one AV1 sample (AV1 bitstream specification, 5.3), by type and payload. Ends at the
-/// first that is longer than what is left.
+/// The open bitstream units (OBUs) of one AV1 sample (AV1 bitstream specification, 5.3), as type and payload. The
+/// sequence ends at the first unit that is longer than the remaining bytes.
 struct AV1Units: Sequence, IteratorProtocol {
-  /// Types that matter here.
+  /// The types that are used here.
   enum Kind {
     static let sequenceHeader: UInt8 = 1
     static let frameHeader: UInt8 = 3
@@ -21,7 +21,7 @@ struct AV1Units: Sequence, IteratorProtocol {
     return (header >> 3 & 15, rest.prefix(size))
   }
 
-  /// leb128 (4.10.5), below 2^28.
+  /// Reads a number in leb128 (4.10.5), below 2^28.
   private mutating func readSize() -> Int? {
     var size = 0
     for place in 0..<4 {

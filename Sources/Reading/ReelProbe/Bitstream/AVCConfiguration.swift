@@ -1,6 +1,6 @@
 /// The decoder configuration record of H.264 in MP4 and Matroska (ISO/IEC 14496-15, 5.3.3.1).
 struct AVCConfiguration: Hashable {
-  /// Bytes of the length before each NAL unit: 1, 2 or 4; the standard reserves 3, and players take it.
+  /// The number of bytes of the length before each NAL unit: 1, 2 or 4. The standard reserves 3, but players accept it.
   let lengthSize: Int
   /// The sequence parameter sets, each with its header byte.
   let sequenceParameterSets: [[UInt8]]
@@ -22,8 +22,8 @@ struct AVCConfiguration: Hashable {
   }
 }
 
-/// The NAL units of one sample, each behind its length (ISO/IEC 14496-15, 5.3.4.2). Ends at the first that is
-/// longer than what is left.
+/// The NAL units of one sample, each preceded by its length (ISO/IEC 14496-15, 5.3.4.2). The sequence ends at the first
+/// unit that is longer than the remaining bytes.
 struct LengthPrefixedUnits: Sequence, IteratorProtocol {
   private var rest: ArraySlice<UInt8>
   private let lengthSize: Int

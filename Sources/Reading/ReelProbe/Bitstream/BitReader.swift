@@ -1,14 +1,15 @@
-/// Reads the bits of a parameter set or of a frame's header. Once the bits have run out, everything reads as nil.
+/// A reader of the bits of a parameter set or a frame's header. What is read returns nil beyond the last bit.
 struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
 
-  /// From a NAL unit's payload with its emulation prevention bytes.
+  /// Creates a reader of a NAL unit's payload that still has its emulation prevention bytes.
   init(escaped payload: some Sequence<UInt8>) {
     bytes = Self.unescaped(payload)
   }
 
-  /// A NAL unit's payload without its emulation prevention bytes (ITU-T H.264, 7.4.1): the 3 of 0 0 3 is left out.
+  /// Returns a NAL unit's payload without its emulation prevention bytes (ITU-T H.264, 7.4.1): the 3 of each 0 0 3 is
+  /// removed.
   static func unescaped(_ payload: some Sequence<UInt8>) -> [UInt8] {
     var (bytes, zeros): ([UInt8], Int) = ([], 0)
     for byte in payload {
@@ -22,12 +23,12 @@ struct BitReader {
     return bytes
   }
 
-  /// From bytes that are as they are, as in VP9 and AV1.
+  /// Creates a reader of bytes that are not escaped, as in VP9 and AV1.
   init(_ bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }
 
-  /// u(n): a number of at most 32 bits.
+  /// Reads u(n): a number of at most 32 bits.
   mutating func bits(_ count: Int) -> UInt32? {
     guard count <= 32, position + count <= bytes.count * 8 else { return nil }
     var value: UInt32 = 0
@@ -39,13 +40,15 @@ struct BitReader {
     return value
   }
 
-  /// u(1)
+  /// Reads u(1).
   mutating func flag() -> Bool? { bits(1).map { $0 == 1 } }
 
-  /// ue(v): an Exp-Golomb number (9.1), below 2^31.
+  /// Reads ue(v): an Exp-Golomb number (9.1) below 2^31.
   mutating func unsigned() -> Int? {
     var zeros = 0
-    while let bit = flag(), !bit {
+    while true {
+      guard let bit = flag() else { return nil }
+      if bit { break }
       zeros += 1
       guard zeros < 31 else { return nil }
     }
@@ -53,29 +56,29 @@ struct BitReader {
     return (1 << zeros) - 1 + Int(rest)
   }
 
-  /// se(v)
+  /// Reads se(v).
   mutating func signed() -> Int? {
     unsigned().map { $0 % 2 == 1 ? ($0 + 1) / 2 : -$0 / 2 }
   }
 
-  /// Steps over as many bits; false when there are not so many.
+  /// Skips a number of bits. Returns false if fewer are left.
   mutating func skipBits(_ count: Int) -> Bool {
     guard count >= 0, count <= bytes.count * 8 - position else { return false }
     position += count
     return true
   }
 
-  /// Steps over as many bytes; false when there are not so many.
+  /// Skips a number of bytes. Returns false if fewer are left.
   mutating func skipBytes(_ count: Int) -> Bool {
     count >= 0 && count <= bytes.count && skipBits(8 * count)
   }
 
-  /// Steps over as many ue(v) or se(v); they are as long.
+  /// Skips a number of ue(v) or se(v), which are equally long. Returns false if one cannot be read.
   mutating func skipNumbers(_ count: Int) -> Bool {
     for _ in 0..<count where unsigned() == nil { return false }
     return true
   }
 
-  /// Steps over what is left of a byte that was begun.
+  /// Skips the rest of a byte that was partly read.
   mutating func align() -> Bool { skipBits((8 - position % 8) % 8) }
 }

@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// What the bitstream itself says about its pictures, found out without decoding one.
+/// What the bitstream itself states about its pictures, read without decoding one.
 struct BitstreamHeader {
   let width: Int32
   let height: Int32
@@ -11,10 +11,11 @@ struct BitstreamHeader {
   let usability: VideoUsability
   /// Whether every packet is one frame, shown once.
   var hasPlainFrames = true
-  /// Frames a second that a decoder would go by; nil when the bitstream does not tell, or FFmpeg's parser tells as well.
+  /// The frame rate, in frames per second, that a decoder would use; nil if the bitstream does not state it, or if
+  /// FFmpeg's parser reports it as well.
   var frameRate: Rational?
 
-  /// The codecs that have one.
+  /// The codecs whose headers replace a decoder.
   static let codecs: Set<AVCodecID> =
     [
       AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1,
@@ -22,18 +23,19 @@ struct BitstreamHeader {
       AV_CODEC_ID_DNXHD,
     ]
 
-  /// Whether its packets can be read: those of codecs without an allowed decoder, too, of which no way goes by them alone.
+  /// Whether packets of the codec can be read. This includes codecs without an allowed decoder, though no way of
+  /// reading a file relies on their packets alone.
   static func isReadable(_ codec: AVCodecID) -> Bool { codecs.contains(codec) || screenVideo.contains(codec) }
 
-  /// Why the headers of a stream's codec cannot be used; nil when they can.
+  /// The reason why the headers of a stream's codec cannot be used; nil if they can.
   static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {
-    // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
+    // Some of FFmpeg's decoders use a pixel format with alpha for transparent pictures.
     return av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil ? nil : "transparent"
   }
 
-  /// Nil where the codec's headers cannot be read, or its stream is out of the ordinary.
+  /// Nil if the codec's headers cannot be read, or if the stream is unusual.
   init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
-    // A decoder takes it in place of the stream's own.
+    // A decoder would use the packet's extradata instead of the stream's.
     guard !Self.hasOtherExtradata(packet, than: parameters) else { return nil }
     switch parameters.pointee.codec_id {
     case AV_CODEC_ID_H264: self.init(h264: parameters, packet: packet)
@@ -48,8 +50,8 @@ struct BitstreamHeader {
     }
   }
 
-  /// Whether FFmpeg opens no packet to tell of such pictures: it knows the one format of VP8, and takes the size from the
-  /// container.
+  /// Whether FFmpeg describes such pictures without looking at a packet: VP8 has only one pixel format, and its size is
+  /// taken from the container.
   static func isNeedless(_ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
     parameters.pointee.codec_id == AV_CODEC_ID_VP8 && parameters.pointee.width > 0
   }
@@ -110,9 +112,9 @@ struct BitstreamHeader {
     applyTransfer(in: parameters)
   }
 
-  /// Writes how light is coded, where the bitstream says it.
+  /// Writes the transfer function if the bitstream states one.
   func applyTransfer(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
-    // What is not said takes nothing away from what the container says.
+    // A value that is not stated does not override what the container says.
     if let colour = usability.colour, VideoUsability.Colour.isSaid(colour.transfer) {
       parameters.pointee.color_trc = AVColorTransferCharacteristic(rawValue: colour.transfer)
     }

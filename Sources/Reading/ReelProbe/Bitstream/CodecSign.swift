@@ -1,13 +1,13 @@
 import CFFmpeg
 
-/// The signs by which a packet is known to be of a codec, or to be none of it.
+/// The marks in a packet that identify its codec or rule one out.
 enum CodecSign {
-  /// What a stream's first packet and record are where they are not of the codec that is claimed: the codec whose signs they
-  /// bear, or `AV_CODEC_ID_NONE` where they lack those of the claimed one and bear none that is known here. Nil where
-  /// nothing contradicts the claim, as a packet of nothing but one byte, which fills a place, does not.
+  /// Returns the codec that a stream's first packet and record belong to if it is not the claimed one, or
+  /// `AV_CODEC_ID_NONE` if they lack the marks of the claimed codec and bear no others that are known here. Nil if
+  /// nothing contradicts the claim; a placeholder packet that repeats one byte does not.
   static func other(than claimed: AVCodecID, packet: [UInt8], record: [UInt8]) -> AVCodecID? {
     guard packet.count >= 8 else { return nil }
-    // What several codecs have in common, such as start codes, excludes none of them; parameter sets do.
+    // Marks that several codecs share, such as start codes, rule none of them out. Parameter sets do.
     let sets = parameterSets(in: packet, record) ?? (flash.contains(claimed) ? tagged(packet) : nil)
     if let sets, sets != claimed { return sets }
     guard isMissing(in: packet, of: claimed, record: record), !packet.allSatisfy({ $0 == packet[0] }) else {
@@ -17,24 +17,27 @@ enum CodecSign {
     return found == claimed ? nil : found
   }
 
-  /// What a packet is of that cannot be the plain pixels that are claimed; nil where it bears no sign that is known here.
+  /// Returns the codec of a packet that cannot hold the uncompressed pixels that are claimed; nil if it bears no mark
+  /// that is known here.
   static func codec(insteadOfPixels packet: [UInt8], record: [UInt8]) -> AVCodecID? {
     packet.count < 8 ? nil : parameterSets(in: packet, record) ?? codec(of: packet, record)
   }
 
-  /// The codecs whose format FFmpeg tells by the flags of an FLV's tag alone.
+  /// The codecs that FFmpeg identifies by the flags of an FLV's tag alone.
   static let flash: Set<AVCodecID> = [
     AV_CODEC_ID_FLV1, AV_CODEC_ID_FLASHSV, AV_CODEC_ID_VP6F, AV_CODEC_ID_VP6A,
   ]
 
-  /// H.264 or HEVC, by a configuration record or parameter sets that can be read; nil where there are none, or of both.
+  /// Returns H.264 or HEVC, if a configuration record or parameter sets of it can be read; nil if there are none, or
+  /// those of both.
   private static func parameterSets(in packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {
     if isRecord(record) { return AV_CODEC_ID_H264 }
     let hevc = HEVCConfiguration(record)?.sequenceParameterSets.first
     if hevc.flatMap({ HEVCSequenceParameters(unit: $0) }) != nil { return AV_CODEC_ID_HEVC }
     guard record.first != 1, beginsWithCode(packet) else { return nil }
     let units = Array(StartCodeUnits(packet).prefix(64))
-    // Codes of other codecs are among these: a picture and a sequence of MPEG-1 and MPEG-2 (ISO/IEC 13818-2, table 6-1).
+    // Start codes of other codecs would pass for NAL units, too: those of a picture (0) and a sequence (0xB3) of MPEG-1
+    // and MPEG-2 (ISO/IEC 13818-2, table 6-1).
     guard units.allSatisfy({ ($0.first ?? 0) & 0x80 == 0 }) else { return nil }
     let isH264 =
       units.contains { isSet(7, $0) && H264SequenceParameters(unit: $0) != nil }
@@ -45,7 +48,7 @@ enum CodecSign {
     return isH264 == isHEVC ? nil : isH264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
   }
 
-  /// Whether a NAL unit of H.264 has a type, and may be referred to, as parameter sets have to be (7.4.1).
+  /// Whether an H.264 NAL unit has the given type and may be referred to, as parameter sets must (7.4.1).
   private static func isSet(_ type: UInt8, _ unit: ArraySlice<UInt8>) -> Bool {
     unit.first.map { $0 & 0x1f == type && $0 & 0x60 != 0 } ?? false
   }
@@ -55,19 +58,19 @@ enum CodecSign {
     return set.flatMap { H264SequenceParameters(unit: $0) } != nil
   }
 
-  /// H.264, by its record in the first tag of an FLV (Adobe Flash Video File Format 10.1, E.4.3.1), of which FFmpeg has taken
-  /// the first byte, and the next for VP6.
+  /// Returns H.264 if the packet has its record, as in the first tag of an FLV (Adobe Flash Video File Format 10.1,
+  /// E.4.3.1). FFmpeg has removed the first byte of that tag, and for VP6 the second, too.
   private static func tagged(_ packet: [UInt8]) -> AVCodecID? {
     [3, 4].contains { isRecord(Array(packet.dropFirst($0))) } ? AV_CODEC_ID_H264 : nil
   }
 
-  /// The codec of a sound where another one is claimed and no frame of that begins: AAC in ADTS by a frame that fills the
-  /// packet, or two of them, one behind the other; MPEG audio and FLAC by marks with which no frame of codecs without any
-  /// begins; Dolby's and DTS by their long marks.
+  /// Returns the codec of a sound packet that does not begin with a frame of the claimed codec. AAC in ADTS is
+  /// recognized by a frame that fills the packet, or by two consecutive frames; MPEG audio and FLAC by sync words with
+  /// which no frame of a codec without sync words begins; Dolby's codecs and DTS by their long sync words.
   ///
-  /// - Parameter isFramed: whether codecs without marks have some here, as in MPEG's multiplexes.
+  /// - Parameter isFramed: whether codecs without sync words are framed here, as in MPEG's multiplexes.
   static func otherSound(than claimed: AVCodecID, packet: [UInt8], isFramed: Bool = false) -> AVCodecID? {
-    // On Blu-ray, frames of AC-3 go with those of TrueHD.
+    // On Blu-ray, frames of AC-3 are interleaved with those of TrueHD.
     guard claimed != AV_CODEC_ID_NONE, claimed != AV_CODEC_ID_TRUEHD,
       SoundHeader(claimed, frame: packet) == nil
     else { return nil }
@@ -92,8 +95,8 @@ enum CodecSign {
     AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC, AV_CODEC_ID_ALAC,
   ]
 
-  /// The codec of which a record is, by the names in it. That of FLAC has none where FFmpeg hands it on, and blocks of 16
-  /// samples at least.
+  /// Returns the codec of a record, by the name in it. FLAC's record has no name as FFmpeg passes it on, and states
+  /// blocks of at least 16 samples.
   static func codec(ofSoundRecord record: [UInt8]) -> AVCodecID? {
     if OpusHeader(record) != nil { return AV_CODEC_ID_OPUS }
     if VorbisHeader(record) != nil { return AV_CODEC_ID_VORBIS }
@@ -102,16 +105,16 @@ enum CodecSign {
       ? AV_CODEC_ID_FLAC : nil
   }
 
-  /// Codecs that no file has without a record of theirs.
+  /// The codecs that no file stores without a record.
   static let recordedSounds: Set<AVCodecID> = [AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC]
 
-  /// Whether a packet with which a sound begins cannot be one of the codec that is claimed.
+  /// Whether the first packet of a sound stream cannot belong to the claimed codec.
   static func isMissing(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
     guard packet.count >= 4 else { return false }
     switch codec {
     case AV_CODEC_ID_FLAC: return !isFLAC(packet)
     case AV_CODEC_ID_OPUS: return !isOpus(packet)
-    // Twelve bits behind the number of an element with channels are 0.
+    // In an element with channels, the twelve bits after its instance number are 0.
     case AV_CODEC_ID_ALAC:
       return [0, 1, 3].contains(packet[0] >> 5)
         && !(packet[0] & 1 == 0 && packet[1] == 0 && packet[2] & 0xE0 == 0)
@@ -119,19 +122,19 @@ enum CodecSign {
     }
   }
 
-  /// Whether a packet is of the codec that is claimed only if it lasts as long as that has it.
+  /// Whether a packet can belong to the claimed codec only if its duration is the one that its own header gives.
   static func isUnusual(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
-    // All frames that there are of ALAC begin with channels.
+    // All known ALAC frames begin with an element that has channels.
     codec == AV_CODEC_ID_OPUS || codec == AV_CODEC_ID_ALAC && ![0, 1, 3].contains((packet.first ?? 0) >> 5)
   }
 
-  /// The mark of a frame, and nothing that is reserved behind it (RFC 9639, 9.1).
+  /// Whether the packet begins with a FLAC frame's sync code, and no reserved value follows it (RFC 9639, 9.1).
   private static func isFLAC(_ packet: [UInt8]) -> Bool {
     FLACStreamInfo.channels(ofFrame: packet) != nil && packet[2] >> 4 != 0 && packet[2] & 15 != 15
       && packet[3] & 1 == 0 && packet[3] >> 1 & 7 != 3
   }
 
-  /// Of at most 120 ms (RFC 6716, 3.2.5).
+  /// Whether the packet holds Opus frames of at most 120 ms together (RFC 6716, 3.2.5).
   private static func isOpus(_ packet: [UInt8]) -> Bool {
     SoundFrame.opus(packet).map { $0 < 0.121 } ?? false
   }
@@ -148,12 +151,14 @@ enum CodecSign {
         ? AV_CODEC_ID_MPEG2VIDEO : AV_CODEC_ID_MPEG1VIDEO
     }
     guard packet.starts(with: [0, 0, 1]) else { return nil }
-    // A sequence, a picture, and a group of pictures where the record begins with a sequence (ISO/IEC 14496-2, 6.2.1).
+    // A packet may begin with a sequence (0xB0), with a picture (0xB6), or with a group of pictures if the record
+    // begins with a sequence (ISO/IEC 14496-2, 6.2.1).
     let isSequence = packet[3] == 0xB0 || record.starts(with: [0, 0, 1, 0xB0])
     return isSequence || packet[3] == 0xB6 ? AV_CODEC_ID_MPEG4 : nil
   }
 
-  /// A sequence header with sides, a shape, a rate and its marker (ISO/IEC 13818-2, 6.2.2.1).
+  /// Whether the unit is a sequence header with a size, an aspect ratio, a frame rate and its marker bit (ISO/IEC
+  /// 13818-2, 6.2.2.1).
   static func isMPEGSequence(_ unit: ArraySlice<UInt8>) -> Bool {
     let head = Array(unit.prefix(8))
     guard head.count == 8, head[0] == 0xB3 else { return false }
@@ -162,12 +167,12 @@ enum CodecSign {
       && head[7] & 0x20 != 0
   }
 
-  /// By a sequence header that can be read.
+  /// Whether the packet is AV1, by a sequence header in it or in the record that can be read.
   private static func isAV1(_ packet: [UInt8], _ record: [UInt8]) -> Bool {
     isUnit(packet) && sequenceHeaders(packet, record).contains { AV1SequenceHeader($0.payload) != nil }
   }
 
-  /// Whether an open bitstream unit of AV1 begins here, of a kind that there is, and all of it (5.3.2).
+  /// Whether the packet begins with a complete AV1 open bitstream unit of a defined type (5.3.2).
   private static func isUnit(_ packet: [UInt8]) -> Bool {
     guard packet[0] & 1 == 0, let unit = AV1Units(packet[...]).first(where: { _ in true }) else {
       return false
@@ -175,7 +180,7 @@ enum CodecSign {
     return (1...8).contains(unit.type) || unit.type == 15
   }
 
-  /// In the record (AV1 in ISOBMFF, 2.3), and at the beginning of the packet.
+  /// Returns the sequence headers in the record (AV1 in ISOBMFF, 2.3) and at the beginning of the packet.
   private static func sequenceHeaders(_ packet: [UInt8], _ record: [UInt8]) -> [AV1Units.Element] {
     let told = record.first == 0x81 ? record.dropFirst(4) : []
     return [told, packet[...]].flatMap { AV1Units($0).prefix(4) }.filter {
@@ -183,40 +188,40 @@ enum CodecSign {
     }
   }
 
-  /// Whether a packet with which a stream begins cannot be one of the codec that is claimed.
+  /// Whether a stream's first packet cannot belong to the claimed codec.
   ///
-  /// - Parameter record: what the container keeps of the codec beside its packets.
+  /// - Parameter record: what the container stores about the codec beside its packets.
   private static func isMissing(in packet: [UInt8], of codec: AVCodecID, record: [UInt8]) -> Bool {
     switch codec {
     case AV_CODEC_ID_H264:
       return !hasUnits(packet, record, lengthSize: AVCConfiguration(record)?.lengthSize)
     case AV_CODEC_ID_HEVC:
       return !hasUnits(packet, record, lengthSize: HEVCConfiguration(record)?.lengthSize)
-    // Key frames have a mark (RFC 6386, 9.1); others have nothing to be known by.
+    // Key frames have a start code (RFC 6386, 9.1). Nothing identifies other frames.
     case AV_CODEC_ID_VP8:
       return packet[0] & 1 == 0 ? !isKeyOfVP8(packet) : packet.starts(with: [0xFF, 0xD8, 0xFF])
     case AV_CODEC_ID_VP9: return !isVP9(packet)
     // A stream begins with a sequence header (7.5), here or in its record.
     case AV_CODEC_ID_AV1: return sequenceHeaders(packet, record).isEmpty || !isUnit(packet)
     case AV_CODEC_ID_MJPEG: return !packet.starts(with: [0xFF, 0xD8])
-    // In Matroska FFmpeg puts in the mark, whatever follows.
+    // In Matroska, FFmpeg inserts the frame's mark, whatever follows.
     case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
-    // Here a quantizer that is never 0; the section of a DIF block (SMPTE ST 314, 6.2); the length of the packet,
-    // which may be padded.
+    // Where a start code would be, these have a quantizer that is never 0 (MS MPEG-4, WMV), the section of a DIF block
+    // (DV; SMPTE ST 314, 6.2), or the length of the packet, which may be padded (Cinepak).
     case AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2,
       AV_CODEC_ID_DVVIDEO:
       return packet.starts(with: [0, 0, 1])
     case AV_CODEC_ID_CINEPAK:
       return packet.starts(with: [0, 0, 1]) && !(0...3).contains(packet.count - 0x100 - Int(packet[3]))
-    // Three headers are its record, each of which names it (Theora specification, 6.1 to 6.4).
+    // Its record consists of three headers, each of which names it (Theora specification, 6.1 to 6.4).
     case AV_CODEC_ID_THEORA: return !contains("theora", record.prefix(64))
-    // Of MPEG-4 part 2 are a sequence and a picture whose codes are reserved here.
+    // The codes of a sequence (0xB0) and a picture (0xB6) of MPEG-4 part 2 are reserved here.
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
       return !beginsWithCode(packet)
         || StartCodeUnits(packet).prefix(64).contains { $0.first == 0xB0 || $0.first == 0xB6 }
-    // Codes of 22 bits (ITU-T H.263, 5.1.1) and of 17.
+    // A picture begins with a code of 22 bits in H.263 (ITU-T H.263, 5.1.1) and of 17 in Sorenson Spark.
     case AV_CODEC_ID_H263: return !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
     case AV_CODEC_ID_FLV1: return !(packet.starts(with: [0, 0]) && packet[2] & 0x80 != 0)
     // Some streams have the short header of H.263 (ISO/IEC 14496-2, 6.2.4).
@@ -228,7 +233,7 @@ enum CodecSign {
     }
   }
 
-  /// Whether the record of AV1 and its first packet describe other pictures (AV1 in ISOBMFF, 2.3).
+  /// Whether an AV1 stream's first packet describes other pictures than its record (AV1 in ISOBMFF, 2.3).
   static func isOther(_ packet: [UInt8], than record: [UInt8]) -> Bool {
     guard record.first == 0x81,
       let told = AV1Units(record.dropFirst(4)).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
@@ -249,7 +254,7 @@ enum CodecSign {
     return zeros >= 2 && zeros < packet.count && packet[zeros] == 1
   }
 
-  /// NAL units from one end of the packet to the other, none of them with the bit that is forbidden.
+  /// Whether the packet begins with NAL units, none of which has the forbidden bit set.
   private static func hasUnits(_ packet: [UInt8], _ record: [UInt8], lengthSize: Int?) -> Bool {
     guard record.first == 1 || lengthSize != nil else {
       let units = Array(StartCodeUnits(packet).prefix(64))
@@ -268,7 +273,8 @@ enum CodecSign {
     packet[0] & 1 == 0 && packet[3...5].elementsEqual([0x9D, 0x01, 0x2A])
   }
 
-  /// Its mark, and in a key frame the one that follows (VP9 bitstream specification, 6.2).
+  /// Whether the packet has the frame marker, and in a key frame the sync code as well (VP9 bitstream specification,
+  /// 6.2).
   private static func isVP9(_ packet: [UInt8]) -> Bool {
     guard packet[0] >> 6 == 2, !isKeyOfVP8(packet) else { return false }
     let hasReservedBit = packet[0] & 0x30 == 0x30

@@ -1,15 +1,16 @@
-/// The header of a DNxHD or DNxHR frame (SMPTE ST 2019-1, 6): of 4:2:2, in the size of its compression.
+/// The header of a DNxHD or DNxHR frame (SMPTE ST 2019-1, 6) of 4:2:2, with the dimensions that its compression ID
+/// fixes.
 struct DNxFrameHeader: Hashable {
   /// In pixels.
   let width: Int
-  /// In pixels, of both fields.
+  /// In pixels, of both fields together.
   let height: Int
   /// Bits of one component: 8, 10 or 12.
   let bitDepth: Int
-  /// Compression ID, such as 1237 for DNxHD 145, or 1272 for DNxHR HQ.
+  /// The compression ID, such as 1237 for DNxHD 145, or 1272 for DNxHR HQ.
   let compression: Int
 
-  /// Nil for another kind, and for what a decoder would refuse, so far as it looks before it knows the format.
+  /// Nil for any other kind of frame, and for what a decoder would refuse before it knows the pixel format.
   init?(_ frame: some Collection<UInt8>) {
     let head = Array(frame.prefix(Self.places + 4 * Self.mostRows))
     guard head.count >= Self.shortest, let revision = Self.revision(of: head), head[0x2c] >> 6 & 1 == 0,
@@ -25,7 +26,7 @@ struct DNxFrameHeader: Hashable {
     )
     let rows = Self.number(head, at: 0x16c, bytes: 2)
     let isInterlaced = head[5] & 2 != 0
-    // A height may be that of a field.
+    // The stated height may be that of one field.
     height = isInterlaced && (lines + 15) >> 4 == rows ? 2 * lines : lines
     guard width > 0, lines > 0, kind.width.map({ $0 == width }) ?? true,
       rows > 0, rows <= (revision == 3 ? Self.mostRows : Self.fewRows),
@@ -36,18 +37,19 @@ struct DNxFrameHeader: Hashable {
     compression = id
   }
 
-  /// Bytes of a header, for as many rows of macroblocks or fewer. DNxHR has a longer one for taller pictures.
+  /// The size of a header in bytes, and the number of rows of macroblocks for which it suffices. DNxHR has a longer
+  /// header for taller pictures.
   private static let shortest = 0x280
   private static let fewRows = 68
   private static let mostRows = 512
-  /// Where the places of the rows stand, 4 bytes each.
+  /// The position of the table of the rows' offsets, 4 bytes each.
   private static let places = 0x170
 
-  /// What the ID fixes; nil where the header may say any.
+  /// What a compression ID fixes; nil where the header may state any value.
   private struct Compression {
     var width: Int?
     var bitDepth: Int?
-    /// Bytes.
+    /// The minimum size of a frame in bytes.
     var frameSize = 0
   }
 
@@ -66,7 +68,7 @@ struct DNxFrameHeader: Hashable {
     1274: Compression(bitDepth: 8),
   ]
 
-  /// By the prefix of the header: 1, or 3 for DNxHR. Nil for a prefix that is not known, and for 4:4:4.
+  /// Returns the revision in the header's prefix: 1, or 3 for DNxHR. Nil for an unknown prefix, and for that of 4:4:4.
   private static func revision(of head: [UInt8]) -> Int? {
     let size = number(head, at: 2, bytes: 2)
     guard head[0] == 0, head[1] == 0, size >= shortest, size <= 0x2170, size % 4 == 0 else { return nil }

@@ -1,7 +1,7 @@
 import CFFmpeg
 
-/// What a decoder says of the first picture's header, without decoding the picture: for the codecs whose decoders of
-/// FFmpeg can do that, as `avformat_find_stream_info` has them do.
+/// What a decoder reports about the first picture's header without decoding the picture. Only for codecs whose FFmpeg
+/// decoders can do that, and used as `avformat_find_stream_info` uses them.
 enum DecodedHeader {
   static let codecs: Set<AVCodecID> =
     [
@@ -9,8 +9,8 @@ enum DecodedHeader {
       AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_MJPEG,
     ]
 
-  /// Completes a stream's parameters as `avformat_find_stream_info` would; what is there already is looked at as well.
-  /// False, and nothing is changed, when the first packet is not enough for that.
+  /// Completes a stream's parameters as `avformat_find_stream_info` would, on the basis of what they already hold.
+  /// Returns false, and changes nothing, if the first packet is not enough for that.
   static func complete(_ stream: UnsafeMutablePointer<AVStream>, _ packet: UnsafeMutablePointer<AVPacket>)
     -> Bool
   {
@@ -33,7 +33,7 @@ enum DecodedHeader {
     return isComplete(context) && avcodec_parameters_from_context(parameters, context) >= 0
   }
 
-  /// The same where no packet tells: by the decoder and the stream's record alone.
+  /// Completes a stream's parameters from its record alone, with the decoder, where no packet has to be read.
   static func complete(_ stream: UnsafeMutablePointer<AVStream>) {
     guard let parameters = stream.pointee.codecpar,
       let decoder = avcodec_find_decoder(parameters.pointee.codec_id)
@@ -46,12 +46,12 @@ enum DecodedHeader {
     if avcodec_open2(context, decoder, nil) >= 0 { avcodec_parameters_from_context(parameters, context) }
   }
 
-  /// Whether FFmpeg's parser takes a bit rate from each packet that it sees.
+  /// Whether FFmpeg's parser for the codec takes a bit rate from each packet that it sees.
   private static func tellsBitRate(_ codec: AVCodecID) -> Bool {
     [AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO].contains(codec)
   }
 
-  /// Some of FFmpeg's demuxers have a parser look at each packet before a decoder does.
+  /// Runs the codec's parser over the packet, as some of FFmpeg's demuxers do before a decoder sees it.
   private static func parse(
     _ packet: UnsafeMutablePointer<AVPacket>, in context: UnsafeMutablePointer<AVCodecContext>,
     _ codec: AVCodecID

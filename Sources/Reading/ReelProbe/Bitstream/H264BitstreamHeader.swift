@@ -1,10 +1,10 @@
 import CFFmpeg
 
 extension BitstreamHeader {
-  /// From an H.264 stream's parameters and one of its packets, through FFmpeg's parser.
+  /// Reads an H.264 stream's parameters and one of its packets, with FFmpeg's parser.
   ///
-  /// Nil when anything is out of the ordinary: sets of parameters that differ, a colour message that overrules them,
-  /// or a format that depends on the decoder. The full reading settles those.
+  /// Nil if anything is unusual: parameter sets that differ, a message that overrides their colours, or a format that
+  /// depends on the decoder. Such streams are read in full.
   init?(h264 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard let sets = Self.h264Sets(Self.extradata(of: parameters), Self.bytes(of: packet)),
       let sequence = Self.common(sets.map { H264SequenceParameters(unit: $0) }),
@@ -17,14 +17,14 @@ extension BitstreamHeader {
     frameRate = sequence.frameRate
   }
 
-  /// What all of them say; nil when one can't be read or says otherwise.
+  /// Returns the parameters on which all sets agree; nil if one cannot be read or differs.
   static func common<Parameters: Equatable>(_ all: [Parameters?]) -> Parameters? {
     guard let first = all.first, all.allSatisfy({ $0 == first }) else { return nil }
     return first
   }
 
-  /// The sequence parameter sets that a picture in the packet may use; nil when it has no picture, or a message that
-  /// overrules them. Behind start codes, the packet must bring its own.
+  /// Returns the sequence parameter sets that a picture in the packet may use. Nil if the packet has no picture, or has
+  /// a message that overrides the sets. Behind start codes, the packet must contain its own sets.
   private static func h264Sets(_ record: [UInt8], _ packet: [UInt8]) -> [ArraySlice<UInt8>]? {
     if let configuration = AVCConfiguration(record) {
       let units = LengthPrefixedUnits(packet, lengthSize: configuration.lengthSize)
@@ -48,8 +48,8 @@ extension BitstreamHeader {
     return hasPicture ? sets : nil
   }
 
-  /// What FFmpeg's decoder would choose, for 4:2:0 and 4:2:2 at 8 and 10 bits: at 8 bits, full range is a
-  /// format of its own.
+  /// Returns the pixel format that FFmpeg's decoder would choose, for 4:2:0 and 4:2:2 at 8 and 10 bits. At 8 bits, full
+  /// range is a format of its own.
   private static func format(
     _ parsed: AVPixelFormat, _ sequence: H264SequenceParameters, declaredRange: AVColorRange
   ) -> AVPixelFormat? {

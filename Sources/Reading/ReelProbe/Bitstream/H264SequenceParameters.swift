@@ -1,8 +1,8 @@
 import ReelCore
 
-/// What an H.264 sequence parameter set says about its pictures (ITU-T H.264, 7.3.2.1.1 and E.1.1).
+/// What an H.264 sequence parameter set states about its pictures (ITU-T H.264, 7.3.2.1.1 and E.1.1).
 ///
-/// FFmpeg's parser reads it too, and tells neither the shape of the pixels nor the transfer function.
+/// FFmpeg's parser reads it, too, but reports neither the pixel shape nor the transfer function.
 struct H264SequenceParameters: Hashable {
   /// In pixels, cropped.
   let width: Int
@@ -10,16 +10,16 @@ struct H264SequenceParameters: Hashable {
   let height: Int
   /// `chroma_format_idc`: 0 is none, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
   let chromaFormat: Int
-  /// `profile_idc` and the constraints.
+  /// `profile_idc` and the constraint flags.
   let profile: UInt32
-  /// Whether every picture is a frame, shown once, as far as the set tells; false where it allows fields, or says that
-  /// messages tell how often a picture is shown.
+  /// Whether every picture is a frame that is shown once, as far as the set states it. False if it allows fields, or
+  /// says that messages state how each picture is shown.
   let hasPlainFrames: Bool
   /// Whether no picture is a field.
   let framesOnly: Bool
-  /// Frames a second, as `time_scale` and `num_units_in_tick` have it; nil when they are not there.
+  /// Frames per second, according to `time_scale` and `num_units_in_tick`; nil if they are absent.
   let frameRate: Rational?
-  /// Whether every frame lasts as long as that says.
+  /// Whether every frame has the duration that this rate implies.
   let isFixedRate: Bool
   let usability: VideoUsability
 
@@ -78,7 +78,7 @@ struct H264SequenceParameters: Hashable {
     return true
   }
 
-  /// Frame numbers, picture order, reference frames.
+  /// Skips the frame numbers, the picture order and the reference frames.
   private static func skipOrder(_ reader: inout BitReader) -> Bool {
     guard reader.skipNumbers(1), let order = reader.unsigned() else { return false }
     if order == 0, !reader.skipNumbers(1) { return false }
@@ -111,7 +111,7 @@ struct H264SequenceParameters: Hashable {
   }
 }
 
-/// What stands behind the colours in the usability information of H.264 (E.1.1).
+/// What follows the colours in the usability information of H.264 (E.1.1).
 private struct Timing {
   /// `pic_struct_present_flag`
   let hasPictureStructure: Bool
@@ -119,7 +119,7 @@ private struct Timing {
   /// `fixed_frame_rate_flag`
   let isFixedRate: Bool
 
-  /// Nil when it can't be read.
+  /// Nil if it can't be read.
   init?(_ reader: inout BitReader) {
     guard let hasChromaPlace = reader.flag(), !hasChromaPlace || reader.skipNumbers(2),
       let hasTiming = reader.flag()
@@ -127,7 +127,7 @@ private struct Timing {
     if hasTiming {
       guard let units = reader.bits(32), let scale = reader.bits(32), let isFixed = reader.flag()
       else { return nil }
-      // A frame is two ticks (E.2.1); most say 50/2, and mean 25.
+      // A frame lasts two ticks (E.2.1): most streams state 50/1, and mean 25 frames per second.
       let rate = scale % 2 == 0 ? (Int(scale / 2), Int(units)) : (Int(scale), 2 * Int(units))
       frameRate = max(rate.0, rate.1) <= Int32.max ? Rational(rate.0, rate.1) : nil
       isFixedRate = isFixed
@@ -141,7 +141,7 @@ private struct Timing {
     self.hasPictureStructure = hasPictureStructure
   }
 
-  /// E.1.2
+  /// Skips the parameters of a buffer (E.1.2).
   private static func skipBuffers(_ reader: inout BitReader) -> Bool {
     guard let count = reader.unsigned(), count < 32, reader.skipBits(8) else { return false }
     for _ in 0...count {

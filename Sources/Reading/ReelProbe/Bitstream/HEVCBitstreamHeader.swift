@@ -1,7 +1,8 @@
 import CFFmpeg
 
 extension BitstreamHeader {
-  /// From an HEVC stream's parameters and one of its packets, through FFmpeg's parser. Nil as for H.264.
+  /// Reads an HEVC stream's parameters and one of its packets, with FFmpeg's parser. Nil in the same cases as for
+  /// H.264.
   init?(hevc parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard let sets = Self.hevcSets(Self.extradata(of: parameters), Self.bytes(of: packet)),
       let sequence = Self.common(sets.map { HEVCSequenceParameters(unit: $0) }),
@@ -13,7 +14,7 @@ extension BitstreamHeader {
       VideoUsability(pixel: sequence.usability.pixel, colour: sequence.usability.colour))
   }
 
-  /// The sequence parameter sets that a picture in the packet may use; nil as for H.264.
+  /// Returns the sequence parameter sets that a picture in the packet may use; nil in the same cases as for H.264.
   private static func hevcSets(_ record: [UInt8], _ packet: [UInt8]) -> [ArraySlice<UInt8>]? {
     if let configuration = HEVCConfiguration(record) {
       guard configuration.preferredTransfer == nil else { return nil }

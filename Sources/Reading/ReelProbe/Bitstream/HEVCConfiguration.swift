@@ -1,10 +1,10 @@
 /// The decoder configuration record of HEVC in MP4 and Matroska (ISO/IEC 14496-15, 8.3.3.1).
 struct HEVCConfiguration: Hashable {
-  /// Bytes of the length before each NAL unit: 1, 2 or 4; the standard reserves 3, and players take it.
+  /// The number of bytes of the length before each NAL unit: 1, 2 or 4. The standard reserves 3, but players accept it.
   let lengthSize: Int
   /// The sequence parameter sets, each with its header of two bytes.
   let sequenceParameterSets: [[UInt8]]
-  /// The transfer function by a message that names another than they do; nil without one.
+  /// The transfer function in a message that overrides that of the sets; nil without one.
   let preferredTransfer: UInt32?
 
   /// Nil for anything else, such as NAL units behind start codes.

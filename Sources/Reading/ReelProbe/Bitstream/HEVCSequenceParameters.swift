@@ -1,16 +1,16 @@
 import ReelCore
 
-/// What an HEVC sequence parameter set says about its pictures (ITU-T H.265, 7.3.2.2 and E.2.1).
+/// What an HEVC sequence parameter set states about its pictures (ITU-T H.265, 7.3.2.2 and E.2.1).
 ///
-/// FFmpeg's parser reads it too, and tells neither the shape of the pixels nor the transfer function. Those stand
-/// at the end, so everything before has to be stepped over.
+/// FFmpeg's parser reads it, too, but reports neither the pixel shape nor the transfer function. Those are at the end,
+/// so everything before them has to be skipped.
 struct HEVCSequenceParameters: Hashable {
   /// In pixels, cropped.
   let width: Int
   /// In pixels, cropped.
   let height: Int
   let usability: VideoUsability
-  /// Pictures a second, as `vui_time_scale` and `vui_num_units_in_tick` have it; nil when they are not there, or count
+  /// Pictures per second, according to `vui_time_scale` and `vui_num_units_in_tick`; nil if they are absent, or count
   /// fields.
   let frameRate: Rational?
 
@@ -34,7 +34,7 @@ struct HEVCSequenceParameters: Hashable {
     }
   }
 
-  /// What stands behind the colours in the usability information (E.2.1).
+  /// Reads the frame rate from what follows the colours in the usability information (E.2.1).
   private static func frameRate(_ reader: inout BitReader) -> Rational? {
     guard let hasChromaPlace = reader.flag(), !hasChromaPlace || reader.skipNumbers(2), reader.skipBits(1),
       let isFields = reader.flag(), reader.skipBits(1), let hasWindow = reader.flag(),
@@ -44,7 +44,7 @@ struct HEVCSequenceParameters: Hashable {
     return max(scale, units) <= Int32.max ? Rational(Int(scale), Int(units)) : nil
   }
 
-  /// 7.3.3
+  /// Skips the profiles, tiers and levels (7.3.3).
   private static func skipProfiles(_ reader: inout BitReader, subLayers: Int) -> Bool {
     guard reader.skipBits(88 + 8) else { return false }
     guard subLayers > 0 else { return true }
@@ -72,7 +72,7 @@ struct HEVCSequenceParameters: Hashable {
     return cropped.0 > 0 && cropped.1 > 0 ? cropped : nil
   }
 
-  /// From the bit depths to the usability information.
+  /// Skips everything from the bit depths to the usability information.
   private static func skipCoding(_ reader: inout BitReader, subLayers: Int) -> Bool {
     guard reader.skipNumbers(2), let orderBits = reader.unsigned(), orderBits <= 12,
       let isOrderedPerLayer = reader.flag(), reader.skipNumbers(3 * (isOrderedPerLayer ? subLayers + 1 : 1)),
@@ -82,7 +82,7 @@ struct HEVCSequenceParameters: Hashable {
     return reader.skipBits(2)
   }
 
-  /// 7.3.4
+  /// Skips the scaling lists (7.3.4).
   private static func skipScaling(_ reader: inout BitReader) -> Bool {
     guard let isEnabled = reader.flag() else { return false }
     guard isEnabled else { return true }
@@ -103,7 +103,7 @@ struct HEVCSequenceParameters: Hashable {
     return !isEnabled || (reader.skipBits(8) && reader.skipNumbers(2) && reader.skipBits(1))
   }
 
-  /// 7.3.7: a set may be coded as the difference from the one before it.
+  /// Skips the short-term reference picture sets (7.3.7). A set may be coded as the difference from the one before it.
   private static func skipReferences(_ reader: inout BitReader) -> Bool {
     guard let sets = reader.unsigned(), sets <= 64 else { return false }
     var pictures = 0
@@ -114,7 +114,7 @@ struct HEVCSequenceParameters: Hashable {
     return true
   }
 
-  /// How many pictures the set refers to.
+  /// Returns the number of pictures that the set refers to.
   private static func referenceSet(_ reader: inout BitReader, isFirst: Bool, before: Int) -> Int? {
     guard let isDifference = isFirst ? false : reader.flag() else { return nil }
     guard !isDifference else { return differingSet(&reader, before: before) }

@@ -1,16 +1,16 @@
 import CFFmpeg
 import ReelCore
 
-/// The sequence header of MPEG-1 and MPEG-2, and what extends it (ISO/IEC 13818-2, 6.2.2).
+/// The sequence header of MPEG-1 and MPEG-2, and its extensions (ISO/IEC 13818-2, 6.2.2).
 struct MPEGSequenceHeader: Hashable {
   /// In pixels.
   let width: Int
   /// In pixels.
   let height: Int
-  /// The shape of a pixel; of MPEG-2 only.
+  /// The pixel shape, for MPEG-2 only.
   let pixel: SampleAspectRatio?
 
-  /// Nil where none is in the packet.
+  /// Nil if the packet has none.
   init?(_ packet: [UInt8]) {
     var units = StartCodeUnits(packet)
     var head: [UInt8] = []
@@ -20,10 +20,10 @@ struct MPEGSequenceHeader: Hashable {
     guard !head.isEmpty else { return nil }
     (width, height) = (Int(head[1]) << 4 | Int(head[2]) >> 4, Int(head[2] & 15) << 8 | Int(head[3]))
     var (isExtended, display): (Bool, (width: Int, height: Int)?) = (false, nil)
-    // Extensions, and data of the user's own.
+    // Extensions (0xB5) and user data (0xB2).
     while let unit = units.next(), unit.first == 0xB5 || unit.first == 0xB2 {
       guard unit.first == 0xB5 else { continue }
-      // Zeros at the end of a unit are cut off.
+      // `StartCodeUnits` cuts off zeros at the end of a unit.
       var reader = BitReader(unit.dropFirst() + [0, 0, 0])
       switch reader.bits(4) {
       case 1: isExtended = true
@@ -34,7 +34,7 @@ struct MPEGSequenceHeader: Hashable {
     pixel = isExtended ? Self.pixel(head[4] >> 4, width, height, display) : nil
   }
 
-  /// The part of the pictures that is to be shown (6.2.2.4).
+  /// Reads the size of the part of the pictures that is to be shown (6.2.2.4).
   private static func display(_ reader: inout BitReader) -> (width: Int, height: Int)? {
     guard reader.skipBits(3), let hasColours = reader.flag(), reader.skipBits(hasColours ? 24 : 0),
       let width = reader.bits(14), reader.skipBits(1), let height = reader.bits(14), width > 0, height > 0
@@ -42,8 +42,8 @@ struct MPEGSequenceHeader: Hashable {
     return (Int(width), Int(height))
   }
 
-  /// The shape that the displayed part has (6.3.3), which FFmpeg and players take for that of the whole where the whole would have
-  /// an unusual one.
+  /// Returns the pixel shape. The stated aspect ratio is that of the displayed part (6.3.3), but FFmpeg and players
+  /// take it for that of the whole picture, unless the standard's reading gives the whole a ratio of 4:3 or 16:9.
   private static func pixel(
     _ code: UInt8, _ width: Int, _ height: Int, _ display: (width: Int, height: Int)?
   ) -> SampleAspectRatio? {

@@ -1,7 +1,7 @@
-/// What a packet of Motion JPEG says of itself (ITU-T T.81, B.1 and B.2).
+/// What a packet of Motion JPEG states about itself (ITU-T T.81, B.1 and B.2).
 enum MotionJPEG {
-  /// Whether it holds the fields of an interlaced picture, or one of them: two JPEGs, or one that "AVI1" names a field
-  /// (OpenDML AVI File Format Extensions, 1996).
+  /// Returns whether the packet holds both fields of an interlaced picture, or one of them: two JPEGs, or one that its
+  /// "AVI1" segment marks as a field (OpenDML AVI File Format Extensions, 1996).
   static func isOfFields(_ packet: some RandomAccessCollection<UInt8>) -> Bool {
     let bytes = Array(packet)
     // SOI, APP0, its length, "AVI1", the field: 1 or 2; 0 for a whole picture.
@@ -14,11 +14,11 @@ enum MotionJPEG {
     else {
       return false
     }
-    // Fields may be padded. A thumbnail within the first JPEG ends before that does.
+    // Fields may be padded. If this is the end of a thumbnail within the first JPEG, no other JPEG follows it.
     return bytes[end...].dropFirst(2).drop { $0 == 0 || $0 == 0xFF }.first == 0xD8
   }
 
-  /// The size of its first frame; nil where no frame header is found, or it does not say its height.
+  /// Returns the size of the packet's first frame; nil if no frame header is found, or if it does not state its height.
   static func size(of packet: some RandomAccessCollection<UInt8>) -> (width: Int, height: Int)? {
     let bytes = Array(packet)
     var place = 2

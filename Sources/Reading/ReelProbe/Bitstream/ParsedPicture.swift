@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// What FFmpeg's parser of a codec makes of one packet.
+/// What FFmpeg's parser for a codec reports about one packet.
 struct ParsedPicture {
   let width: Int32
   let height: Int32
@@ -8,7 +8,7 @@ struct ParsedPicture {
   let profile: Int32
   let level: Int32
 
-  /// Nil when there is no parser, or it finds no picture in the packet.
+  /// Nil if there is no parser, or if it finds no picture in the packet.
   init?(_ parameters: UnsafePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>) {
     guard let parser = reel_parser(parameters.pointee.codec_id) else { return nil }
     defer { av_parser_close(parser) }

@@ -1,4 +1,4 @@
-/// How large pictures are, as a header or their own bytes have it.
+/// The size of pictures in pixels, as a header or the pictures themselves state it.
 struct PixelSize: Hashable, CustomStringConvertible {
   let width: Int
   let height: Int

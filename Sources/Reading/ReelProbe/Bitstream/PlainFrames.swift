@@ -1,11 +1,12 @@
 import CFFmpeg
 
-/// FFmpeg's parser of a codec, run over the packets of one stream: whether each is a frame that is shown once.
+/// FFmpeg's parser for a codec, which is run over the packets of one stream to tell whether each is a frame that is
+/// shown once.
 struct PlainFrames: ~Copyable {
   private let parser: UnsafeMutablePointer<AVCodecParserContext>
   private let codec: UnsafeMutablePointer<AVCodecContext>
 
-  /// Nil without a parser of the codec, or without memory.
+  /// Nil if there is no parser for the codec, or not enough memory.
   init?(_ parameters: UnsafePointer<AVCodecParameters>) {
     guard let parser = reel_parser(parameters.pointee.codec_id) else { return nil }
     var freed = avcodec_alloc_context3(nil)
@@ -25,7 +26,7 @@ struct PlainFrames: ~Copyable {
     avcodec_free_context(&freed)
   }
 
-  /// Whether the stream's next packet is one.
+  /// Returns whether the stream's next packet is such a frame.
   func isPlain(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     var output: UnsafeMutablePointer<UInt8>?
     var outputSize: Int32 = 0

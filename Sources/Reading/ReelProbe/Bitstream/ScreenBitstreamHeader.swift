@@ -4,7 +4,8 @@ extension BitstreamHeader {
   /// Screen Video (Adobe Flash Video File Format 10.1, E.4.3.1), both versions.
   static let screenVideo: Set<AVCodecID> = [AV_CODEC_ID_FLASHSV, AV_CODEC_ID_FLASHSV2]
 
-  /// From any of its packets: the sizes of a block and of the picture, four and twelve bits of each side.
+  /// Reads any packet of such a stream. It begins with the sizes of a block and of the picture, in four and twelve bits
+  /// for each side.
   init?(screen parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     let head = Self.bytes(of: packet).prefix(4).map(Int.init)
     guard head.count == 4 else { return nil }

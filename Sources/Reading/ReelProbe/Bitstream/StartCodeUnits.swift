@@ -1,7 +1,8 @@
-/// The NAL units of a byte stream, each behind a start code of three bytes (ITU-T H.264 and H.265, Annex B), none of them
-/// empty. What stands before the first one is left out.
+/// The NAL units of a byte stream, each preceded by a start code of three bytes (ITU-T H.264 and H.265, Annex B). Empty
+/// units, and bytes before the first start code, are left out.
 struct StartCodeUnits: Sequence, IteratorProtocol {
-  /// A picture's headers stand at the beginning of its packet; what is far behind is picture.
+  /// The number of bytes that are searched. A picture's headers are at the beginning of its packet, and the rest is
+  /// coded picture data.
   private static let mostBytes = 65_536
   private let bytes: ArraySlice<UInt8>
   private var position: Int
@@ -25,7 +26,7 @@ struct StartCodeUnits: Sequence, IteratorProtocol {
     return nil
   }
 
-  /// Where the next 0 0 1 begins.
+  /// Returns the position of the next 0 0 1.
   private func startCode(from start: Int) -> Int? {
     var at = start
     while at + 2 < bytes.endIndex {

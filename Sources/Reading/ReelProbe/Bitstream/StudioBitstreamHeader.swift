@@ -1,9 +1,9 @@
 import CFFmpeg
 
-/// Codecs of cameras and editors whose frames stand alone, each with a header.
+/// Codecs of cameras and editors in which each frame stands alone and has a header.
 extension BitstreamHeader {
-  /// From a ProRes stream's first frame. Nil when that is none. The profile and the bits of a component are not in the
-  /// frame; a decoder goes by the tag.
+  /// Reads the first frame of a ProRes stream. Nil if the packet is no such frame. The frame states neither the profile
+  /// nor the bit depth; a decoder derives them from the codec tag.
   init?(proRes parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard
       let frame = ProResFrameHeader(
@@ -33,7 +33,7 @@ extension BitstreamHeader {
     }
   }
 
-  /// From a DNxHD stream's first frame. Nil when that is none, or of an unusual kind.
+  /// Reads the first frame of a DNxHD stream. Nil if the packet is no such frame, or one of an unusual kind.
   init?(dnx parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard
       let frame = DNxFrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))

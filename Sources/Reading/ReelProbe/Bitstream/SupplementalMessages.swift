@@ -1,9 +1,10 @@
 import CFFmpeg
 
-/// The supplemental enhancement messages of one NAL unit of H.264 (7.3.2.3) or HEVC (7.3.2.4), as far as they matter here.
+/// The supplemental enhancement information (SEI) messages in one NAL unit of H.264 (7.3.2.3) or HEVC (7.3.2.4), as far
+/// as they matter here.
 struct SupplementalMessages {
-  /// The transfer function by a message that names another than the parameter sets do (alternative transfer
-  /// characteristics, type 147; H.264, D.1.32; HEVC, D.2.38), as numbered in ITU-T H.273; nil without one.
+  /// The transfer function, as numbered in ITU-T H.273, in a message that overrides that of the parameter sets
+  /// (alternative transfer characteristics, type 147; H.264, D.1.32; HEVC, D.2.38); nil without one.
   private(set) var preferredTransfer: UInt32?
 
   /// - Parameter unit: the NAL unit from the last byte of its header on.
@@ -36,9 +37,10 @@ struct SupplementalMessages {
   }
 }
 
-/// The transfer function that the messages beside the pictures prefer to that of their parameter sets.
+/// The transfer function that messages beside the pictures name in preference to that of the parameter sets.
 enum PreferredTransfer {
-  /// Of H.264 and HEVC; nil where no message names one. The packet's counts before the record's.
+  /// Returns the preferred transfer function of H.264 or HEVC; nil if no message names one. The packet takes precedence
+  /// over the record.
   static func number(_ codec: AVCodecID, packet: [UInt8], record: [UInt8]) -> UInt32? {
     switch codec {
     case AV_CODEC_ID_H264:

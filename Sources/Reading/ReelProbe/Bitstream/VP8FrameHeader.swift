@@ -1,11 +1,11 @@
-/// The uncompressed head of a VP8 key frame (RFC 6386, 9.1).
+/// The uncompressed header of a VP8 key frame (RFC 6386, 9.1).
 struct VP8FrameHeader: Hashable {
-  /// In pixels, before any scaling that the header asks of the player.
+  /// In pixels, before any scaling that the header asks the player to do.
   let width: Int
   /// In pixels.
   let height: Int
 
-  /// Nil for anything but a key frame that is shown, and whose first partition is there.
+  /// Nil for anything but a key frame that is shown and whose first partition is complete.
   init?(_ frame: some Collection<UInt8>) {
     let head = Array(frame.prefix(10))
     guard head.count == 10, head[0] & 1 == 0, head[0] >> 4 & 1 == 1, head[0] >> 1 & 7 <= 3,

@@ -1,8 +1,8 @@
 import CFFmpeg
 
 extension BitstreamHeader {
-  /// From a VP8 stream's first frame. Nil when that is no ordinary key frame. VP8 is always 4:2:0 with 8 bits, and says
-  /// nothing of the shape of its pixels.
+  /// Reads the first frame of a VP8 stream. Nil if it is no ordinary key frame. VP8 is always 4:2:0 with 8 bits, and
+  /// does not state a pixel shape.
   init?(vp8 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard
       let frame = VP8FrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
@@ -12,8 +12,8 @@ extension BitstreamHeader {
       profile: parameters.pointee.profile, level: parameters.pointee.level)
   }
 
-  /// From a VP9 stream's first frame; FFmpeg's parser does not look at its size. Nil when that is no ordinary key
-  /// frame.
+  /// Reads the first frame of a VP9 stream, because FFmpeg's parser does not read its size. Nil if it is no ordinary
+  /// key frame.
   init?(vp9 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard
       let frame = VP9FrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet))),
@@ -24,7 +24,7 @@ extension BitstreamHeader {
       level: parameters.pointee.level)
   }
 
-  /// 4:2:0 with so many bits.
+  /// Returns the 4:2:0 pixel format with the given bit depth.
   static func format(bitDepth: Int) -> AVPixelFormat? {
     switch bitDepth {
     case 8: AV_PIX_FMT_YUV420P

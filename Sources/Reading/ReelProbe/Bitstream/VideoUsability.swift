@@ -1,13 +1,13 @@
 import ReelCore
 
-/// The head of the video usability information, which H.264 (E.1.1) and HEVC (E.2.1) share: the shape of the
-/// pixels and the meaning of the colours.
+/// The beginning of the video usability information (VUI), which H.264 (E.1.1) and HEVC (E.2.1) share: the pixel shape
+/// and the meaning of the colours.
 struct VideoUsability: Hashable {
-  /// Nil when nothing is said.
+  /// Nil if not stated.
   private(set) var pixel: SampleAspectRatio?
-  /// Whether the samples use their full range; nil when nothing is said.
+  /// Whether the sample values use the full range; nil if not stated.
   private(set) var fullRange: Bool?
-  /// Colour primaries, transfer function and matrix as numbered in ITU-T H.273; nil when nothing is said.
+  /// Colour primaries, transfer function and matrix as numbered in ITU-T H.273; nil if not stated.
   private(set) var colour: Colour?
 
   struct Colour: Hashable {
@@ -15,11 +15,11 @@ struct VideoUsability: Hashable {
     let transfer: UInt32
     let matrix: UInt32
 
-    /// Whether a number of H.273 means anything: 0 and 3 are reserved, 2 is "unspecified".
+    /// Whether a number of H.273 has a meaning: 0 and 3 are reserved, 2 is "unspecified".
     static func isSaid(_ number: UInt32) -> Bool { number != 0 && number != 2 && number != 3 }
   }
 
-  /// What is not given is not said.
+  /// Creates usability information in which an omitted value counts as not stated.
   init(pixel: SampleAspectRatio? = nil, colour: Colour? = nil) {
     self.pixel = pixel
     self.colour = colour
@@ -57,7 +57,7 @@ struct VideoUsability: Hashable {
     return true
   }
 
-  /// Table E-1.
+  /// The pixel shapes of table E-1.
   private static let pixels = [
     (0, 0), (1, 1), (12, 11), (10, 11), (16, 11), (40, 33), (24, 11), (20, 11), (32, 11), (80, 33), (18, 11),
     (15, 11), (64, 33), (160, 99), (4, 3), (3, 2), (2, 1),

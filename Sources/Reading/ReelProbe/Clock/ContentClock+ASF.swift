@@ -1,23 +1,24 @@
 import CFFmpeg
 
-/// The packets of an ASF file (Advanced Systems Format 1.20, 5), by the numbers of their streams. They are of one size,
-/// so that the last ones are found at once.
+/// A reader of the times in the packets of an ASF file (Advanced Systems Format 1.20, 5), by stream number. All packets
+/// have the same size, so the last ones are found at once.
 struct ASFClock<Bytes: ByteReading> {
   private let file: Bytes
   private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: PacketExtent.Jump.longestPause)
 
-  /// Packets that are looked at from either end.
+  /// The number of packets that are read from either end.
   private static var mostPackets: Int64 { 128 }
-  /// The same of a file that is looked at whole: of a hundred hours.
+  /// The same for a file that is read in full: those of a hundred hours.
   private static var mostPacketsInAll: Int64 { 1 << 20 }
-  /// Packets that are looked at in each place between them.
+  /// The number of packets that are read at each place between the ends.
   private static var windowPackets: Int64 { 32 }
 
   /// - Parameters:
-  ///   - data: where the data object begins.
-  ///   - packetSize: bytes of each packet.
+  ///   - data: the position of the data object.
+  ///   - packetSize: the size of each packet in bytes.
   ///
-  /// Nil where no times are found, and where all packets were to be looked at, and are too many. They count from before the beginning, by the preroll.
+  /// Nil if no times are found, or if all packets are to be read and there are too many. The times include the preroll:
+  /// their zero lies that long before the beginning.
   static func read(_ file: Bytes, data: Int64, packetSize: Int64, isWhole: Bool) -> ContentClock? {
     var reader = ASFClock(file: file)
     let first = data + 50
@@ -26,14 +27,14 @@ struct ASFClock<Bytes: ByteReading> {
     let end = isEndKnown ? min(file.size, data + Int64(claimed)) : file.size
     let packets = (end - first) / max(1, packetSize)
     guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
-    // Behind what it says of its end.
+    // Whether packets continue beyond the stated end.
     let goesOn =
       isEndKnown && reader.isMarked(first) && first + (packets + 1) * packetSize <= file.size
       && reader.isMarked(first + packets * packetSize)
     let mostPackets =
       isWhole ? Self.mostPacketsInAll : file.isFar ? Self.mostPackets / 8 : Self.mostPackets
     if isWhole, packets > mostPackets { return nil }
-    // Behind a damaged place they may be anywhere.
+    // After a damaged place, packets may begin anywhere.
     let isDamaged = isEndKnown && !file.isFar && !reader.isMarked(first + (packets - 1) * packetSize)
     if reader.isMarked(first), packets <= mostPackets || isDamaged {
       guard reader.takeAll(first..<end, packetSize) else { return nil }
@@ -57,7 +58,7 @@ struct ASFClock<Bytes: ByteReading> {
       let starts = SpreadPlaces.between(begin, end, count: ContentClock.places, mark)
       var reached = mostPackets
       for (start, limit) in zip(starts, starts.dropFirst() + [tail]) {
-        // Places that touch show more together than each of them does.
+        // Adjacent places show more together than each of them does.
         if start > reached { reader.clock.beginWindow(atEnd: false) }
         reached = min(limit, start + Self.windowPackets)
         for place in start..<reached { reader.take(first + place * packetSize, packetSize) }
@@ -70,12 +71,12 @@ struct ASFClock<Bytes: ByteReading> {
 
   private init(file: Bytes) { self.file = file }
 
-  /// What nearly every packet begins with (5.2.1): two bytes of error correction, which are not used.
+  /// The beginning of nearly every packet (5.2.1): two bytes of error correction data, which are unused.
   private static var mark: [UInt8] { [0x82, 0, 0] }
 
   private func isMarked(_ place: Int64) -> Bool { file.bytes(at: place, count: 3) == Self.mark }
 
-  /// One packet after the other, also where bytes were lost or put in between two. Gives whether all were looked at.
+  /// Takes one packet after the other, even if bytes were lost or inserted between them. Returns whether all were read.
   private mutating func takeAll(_ range: Range<Int64>, _ size: Int64) -> Bool {
     var (next, end) = (range.lowerBound, range.upperBound)
     for _ in 0..<Self.mostPacketsInAll {
@@ -86,7 +87,7 @@ struct ASFClock<Bytes: ByteReading> {
       } else if let found = packet(from: next, size) {
         if (found - next) % size != 0 {
           clock.isUnclear = true
-          // What is said of the end no longer holds.
+          // The stated end no longer holds.
           end = file.size
         }
         next = found
@@ -100,7 +101,8 @@ struct ASFClock<Bytes: ByteReading> {
     return false
   }
 
-  /// The first that is marked, and has another one behind it, or the end of the file.
+  /// Returns the position of the first packet from `start` on that has the mark and is followed by another packet or
+  /// the end of the file.
   private mutating func packet(from start: Int64, _ size: Int64) -> Int64? {
     var place = start
     while !file.isFar, searchedParts < Self.mostSearched, place < file.size {
@@ -117,17 +119,17 @@ struct ASFClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// Parts of this size in which one is looked for, in all.
+  /// The number of parts of the file, each of `searched` bytes, that were searched for a packet so far.
   private var searchedParts = 0
   private static var searched: Int { 256 << 10 }
   private static var mostSearched: Int { 64 }
 
-  /// Whether what begins here says its size, as indexes do.
+  /// Whether what begins here states its size, as index objects do.
   private static func isObject(_ file: Bytes, at place: Int64) -> Bool {
     file.littleEndian(at: place + 16, width: 8).map { $0 >= 24 && $0 <= UInt64(file.size - place) } ?? true
   }
 
-  /// Whether another file was joined to this one: behind its indexes comes a header. Players end before it.
+  /// Whether another file was appended to this one: a header follows the indexes. Players stop before it.
   private static func hasAnother(_ file: Bytes, behind end: Int64) -> Bool {
     var next = end
     for _ in 0..<mostIndexes where next + 24 <= file.size {
@@ -140,10 +142,10 @@ struct ASFClock<Bytes: ByteReading> {
     return false
   }
 
-  /// One for each stream of pictures, of each kind.
+  /// The number of index objects that are skipped. There is one of each kind for each video stream.
   private static var mostIndexes: Int { 32 }
 
-  /// When the packet at `start` is to be sent, in milliseconds.
+  /// Returns the send time of the packet at `start`, in milliseconds.
   private func sendTime(_ start: Int64) -> Int? {
     var reader = LittleEndianReader(file.bytes(at: start, count: 64))
     return Self.header(&reader)?.time
@@ -194,7 +196,7 @@ struct ASFClock<Bytes: ByteReading> {
   }
 }
 
-/// Numbers of up to four bytes, the lowest first.
+/// A reader of little-endian numbers of up to four bytes.
 struct LittleEndianReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -207,7 +209,7 @@ struct LittleEndianReader {
     return bytes[position..<(position + width)].reversed().reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// By two bits: none, which is 0, or one, two or four bytes.
+  /// Reads a number whose length is given by two bits: no bytes, which means 0, or one, two or four.
   mutating func number(ofKind kind: Int) -> Int? { number([0, 1, 2, 4][kind & 3]) }
 
   mutating func skip(_ count: Int) -> Bool {

@@ -1,30 +1,32 @@
 import CFFmpeg
 
-/// The tags of an FLV file (Adobe Flash Video File Format 10.1, E.4), by their kind: 8 is sound, 9 is pictures.
+/// A reader of the times in the tags of an FLV file (Adobe Flash Video File Format 10.1, E.4), by tag type: 8 is sound,
+/// 9 is pictures.
 struct FLVClock<Bytes: ByteReading> {
   private let file: Bytes
-  // A live stream that goes on after ten seconds was away.
+  // A live stream that continues after more than ten seconds was interrupted.
   private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: 10)
-  /// When the last tag is decoded.
+  /// The decoding time of the last tag.
   private var before: Int64?
 
-  /// Tags that are looked at before the rest is left to the end of the file; as many of a file whose end contradicts its
-  /// header as this reads in a moment.
+  /// The number of tags that are read before the rest is skipped up to the end of the file. If that end contradicts the
+  /// header, as many tags are read as can be in a moment.
   private static var mostTags: Int { 4096 }
   private static var mostTagsInDoubt: Int { 2_000_000 }
-  /// Bytes of a file that is far away that are read from either end.
+  /// The number of bytes that are read from either end of a remote file.
   private static var mostFar: Int64 { 256 << 10 }
-  /// Tags that are looked at in each place between the beginning and the end, and bytes in which the first is looked for.
+  /// The number of tags that are read at each place between the beginning and the end, and the number of bytes that are
+  /// searched for the first of them.
   private static var mostInWindow: Int { 96 }
   private static var searched: Int { 64 << 10 }
-  /// How often the next one is looked for where there is none.
+  /// How often the next tag is searched for after bytes that are no tag.
   private static var mostLost: Int { 64 }
-  /// Tags that are looked at from the end backwards.
+  /// The number of tags that are read backwards from the end.
   private static var mostAtEnd: Int { 64 }
 
   /// - Parameters:
-  ///   - claimed: seconds by the header; nil where it has none.
-  ///   - isWhole: whether all tags are read, even where the end is where the header has it.
+  ///   - claimed: the duration in the header, in seconds; nil if it states none.
+  ///   - isWhole: whether all tags are read even if the end agrees with the header.
   static func read(_ file: Bytes, claimed: Double?, isWhole: Bool) -> ContentClock? {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
     func read(_ steps: Steps) -> ContentClock? {
@@ -39,9 +41,10 @@ struct FLVClock<Bytes: ByteReading> {
     return isSum ? found : read(.pauseWithinStream)
   }
 
-  /// What a long step ahead is: of pictures and sound that both are away, a jump. Of pictures alone one stays, as nothing
-  /// changes, if the header says how long all take with that; or if the next one builds on it, or the record of the codec
-  /// is not there again, with which a stream begins.
+  /// What a long step ahead means. If both pictures and sound are missing, it is a jump. In a file of pictures alone,
+  /// it may be a pause, in which nothing changes and one picture stays: if the header states the duration that includes
+  /// all pauses; or if the next picture depends on the one before, or follows without the codec's record, with which a
+  /// stream begins.
   private enum Steps { case jump, pauseWithinStream, pause }
   private let steps: Steps
 
@@ -64,7 +67,7 @@ struct FLVClock<Bytes: ByteReading> {
     return clock.extents.isEmpty ? nil : clock
   }
 
-  /// Gives where it stopped; nil at the end.
+  /// Takes tags from `start` on. Returns the position where it stopped; nil at the end.
   private mutating func walk(from start: Int64, tags: Int) -> Int64? {
     var next = start
     for _ in 0..<tags {
@@ -82,10 +85,11 @@ struct FLVClock<Bytes: ByteReading> {
     return next
   }
 
-  /// Where tags go on behind what is none of sound, pictures or data; nil where the file ends with it.
+  /// Returns the position where tags continue after something that is neither sound nor pictures nor data; nil if the
+  /// file ends with it.
   private mutating func beyondLost(_ place: Int64) -> Int64? {
     if let end = FLVTag.end(file, at: place) { return end + 4 }
-    // Another file that was joined to this one.
+    // Another file that was appended to this one.
     if file.bytes(at: place, count: 3) == Array("FLV".utf8) {
       clock.isUnclear = true
       return nil
@@ -99,7 +103,7 @@ struct FLVClock<Bytes: ByteReading> {
 
   private var lost = 0
 
-  /// - Parameter isOrdered: whether tags are taken in the order in which they are decoded, without when they are shown.
+  /// - Parameter isOrdered: whether tags are taken at their decoding times instead of their presentation times.
   private mutating func take(_ tag: FLVTag, isOrdered: Bool = false) {
     guard tag.isContent else {
       if let record = tag.record {
@@ -117,10 +121,11 @@ struct FLVClock<Bytes: ByteReading> {
     if tag.kind == 8 { noteSound(at: time) }
   }
 
-  /// Tags of sound may have the time of the first of them, as where they come from packets of several frames.
+  /// Notes tags of sound that all have the time of the first of them, as they do if they come from packets of several
+  /// frames.
   private mutating func noteSound(at time: Int64) {
     sharing += time == lastSound ? 1 : 0
-    // A beginning, or a place where two streams were joined, is no group.
+    // The beginning, or a place where two streams were joined, is no such group.
     if sharing == 3 { clock.noteShared(8) }
     lastSound = time
   }
@@ -128,14 +133,15 @@ struct FLVClock<Bytes: ByteReading> {
   private var lastSound: Int64?
   private var sharing = 0
 
-  /// Whether no picture has come since the last record of their codec.
+  /// Whether no picture has followed the last record of the video codec.
   private var isBegun = false
 
   private func isWithinStream(_ tag: FLVTag) -> Bool {
     tag.isDependent || clock.records[tag.kind] != nil && !isBegun
   }
 
-  /// Where pictures are shown in another order than they are stored in, a window cuts that order; they are decoded in it.
+  /// Takes tags at places between the beginning and the end. It uses their decoding times, because a window would cut
+  /// the display order where that differs from the stored order.
   private mutating func takeMiddle(beyond reached: Int64) {
     guard let begin = FLVTag(file, at: reached), let length = file.bigEndian(at: file.size - 4, width: 4),
       let end = FLVTag(file, at: file.size - 4 - Int64(length))
@@ -148,7 +154,7 @@ struct FLVClock<Bytes: ByteReading> {
     }
     var next = reached
     for (place, limit) in zip(places, places.dropFirst() + [end.start]) {
-      // Places that touch show more together than each of them does.
+      // Adjacent places show more together than each of them does.
       if place != next || clock.windows.isEmpty { clock.beginWindow(atEnd: false) }
       next = place
       for _ in 0..<Self.mostInWindow where next < limit {
@@ -159,7 +165,7 @@ struct FLVClock<Bytes: ByteReading> {
     }
   }
 
-  /// The first one whose length stands behind it, too (E.3).
+  /// Returns the first tag from `start` on whose length is repeated after it (E.3).
   private func firstTag(from start: Int64) -> FLVTag? {
     let bytes = file.bytes(at: start, count: Self.searched)
     return bytes.indices.dropLast(11).lazy.filter {

@@ -1,66 +1,66 @@
 import CFFmpeg
 
-/// The times in one of MPEG's multiplexes, which has no header: of a small file all, of a large one those in windows that
-/// lie evenly over it, and closer together where the clock seems to jump.
+/// A reader of the times in one of MPEG's multiplexes, which have no header. It reads all of a small file. Of a large
+/// one it reads windows that are spread evenly, and closer together where the clock seems to jump.
 struct MPEGClock<Bytes: ByteReading> {
   private let file: Bytes
   private let multiplex: Multiplex
   private var clock: ContentClock
-  /// Bytes that pass in a second, where the clock went on.
+  /// The number of bytes per second where the clock runs on.
   private var rate = 0.0
 
-  /// The two multiplexes, which hold the same packets of elementary streams (ISO/IEC 13818-1, 2.4.3.6).
+  /// The two multiplexes, which carry the same packets of elementary streams (ISO/IEC 13818-1, 2.4.3.6).
   private enum Multiplex {
     /// - Parameters:
-    ///   - stride: bytes from one packet to the next.
-    ///   - scrambled: whether the times of packets can't be read, so that the clock of the program counts.
+    ///   - stride: the number of bytes from one packet to the next.
+    ///   - scrambled: whether the times of packets cannot be read, so that the program's clock is used instead.
     case transport(stride: Int, scrambled: Bool)
     case program
   }
 
-  /// One time in a window of the file.
+  /// The times of one packet in a window of the file.
   private struct Moment {
     let key: Int
     let time: Int64
     let decoded: Int64
     let isPicture: Bool
-    /// Where its packet begins.
+    /// The position of its packet.
     var place: Int64 = 0
-    /// Bytes of that; 0 where it does not say.
+    /// The size of the packet in bytes; 0 if it is not stated.
     let bytes: Int64
 
-    /// Whether something tells that it waits for as long as it does.
+    /// Whether something explains why it waits for so long.
     var isSlow = false
 
-    /// How long it waits to be shown; nil where that is more than the ten seconds that a decoder could hold, and nothing
-    /// tells why: then the time is wrong.
+    /// The time from decoding to display. Nil if that is more than the ten seconds for which a decoder could hold a
+    /// picture, and nothing explains it: then the time is wrong.
     var wait: Int64? { isLong && !isSlow ? nil : longWait }
 
     var isLong: Bool { abs(longWait) > 900_000 }
 
-    /// The same where a pause comes before it, of which the time of decoding need not know.
+    /// The same without that limit, for a packet after a pause, which its decoding time need not include.
     var longWait: Int64 { difference(time, decoded) }
   }
 
-  /// Bytes of a window.
+  /// The size of a window in bytes.
   private static var window: Int64 { 192 << 10 }
-  /// Windows that are looked at first.
+  /// The number of windows that are read first.
   private var windows: Int64 { file.isFar ? 4 : 24 }
-  /// Windows that are looked at in all.
+  /// The number of windows that are read in all.
   private static var mostWindows: Int { 400 }
-  /// Those that are added to find pictures that are missing.
+  /// The number of windows that are added to find missing pictures.
   private static var mostPauseWindows: Int { 8 }
-  /// Seconds without a packet that are looked for.
+  /// The shortest pause that is looked for, in seconds without a packet.
   private static var shortestPause: Double { 2 }
-  /// Seconds from one packet to the next, unless something tells that the clock goes on.
+  /// The longest step from one packet to the next, in seconds, unless something shows that the clock continues.
   private static var longestStep: Int64 { 10 }
   private static var wrap: Int64 { 1 << 33 }
 
   /// - Parameters:
   ///   - stride: 188, 192 or 204 for a transport stream; nil for a program stream.
-  ///   - scrambled: whether the payload of its packets is.
+  ///   - scrambled: whether the payload of its packets is scrambled.
   ///
-  /// Nil where it has no times.
+  /// Nil if it has no times.
   static func read(_ file: Bytes, stride: Int?, scrambled: Bool = false) -> ContentClock? {
     let multiplex = stride.map { Multiplex.transport(stride: $0, scrambled: scrambled) } ?? .program
     var reader = MPEGClock(file: file, multiplex: multiplex, mayPause: false)
@@ -70,8 +70,8 @@ struct MPEGClock<Bytes: ByteReading> {
     return reader.read()
   }
 
-  /// Whether long steps ahead are held to what else tells that the clock goes on, as it may where nothing is there but
-  /// pictures, and one stays.
+  /// Whether long steps ahead are checked for other signs that the clock continues. It may where there are only
+  /// pictures, one of which stays.
   private let mayPause: Bool
   private var hasPicturesAlone = false
 
@@ -115,7 +115,7 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  /// The packets of a sound, but for the last one: how many these are, their bytes, and the ticks that they last.
+  /// The packets of a sound stream except the last: how many there are, their bytes, and their duration in ticks.
   private struct Passed {
     var packets = 0.0
     var bytes = 0.0
@@ -125,8 +125,8 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private var passed: [Int: Passed] = [:]
 
-  /// How long a packet of sound lasts that may have fewer frames than the others, as the last one does: no longer than these,
-  /// and else by its bytes. 0 where that is not known.
+  /// Returns the duration of a packet of sound that may have fewer frames than the others, as the last one may: in
+  /// proportion to its bytes, but no more than the average of the others. 0 if that is not known.
   private mutating func lasting(_ moment: Moment, _ time: Int64) -> Int64 {
     guard !moment.isPicture, moment.bytes > 0 else { return 0 }
     var own = passed[moment.key] ?? Passed()
@@ -141,19 +141,19 @@ struct MPEGClock<Bytes: ByteReading> {
     return Int64(own.ticks * min(1 / own.packets, Double(moment.bytes) / own.bytes))
   }
 
-  /// Ticks that a packet of sound lasts at most.
+  /// The longest duration of a packet of sound, in ticks.
   private static var longestSound: Int64 { 90_000 }
 
   /// The last moment that was taken.
   private var last: Moment?
 
-  /// The last time of each stream, counted on beyond 33 bits.
+  /// The last decoding time of each stream, extended beyond 33 bits.
   private var before: [Int: Int64] = [:]
 
   private var beginning: Int64?
 
   private mutating func unwrapped(_ time: Int64, _ key: Int) -> Int64 {
-    // Streams beside one another are less than half a round apart.
+    // Parallel streams are less than half a wraparound apart.
     guard let last = before[key] ?? beginning else {
       beginning = time
       return time
@@ -161,7 +161,7 @@ struct MPEGClock<Bytes: ByteReading> {
     return last &+ Self.difference(time, last)
   }
 
-  /// From one time to another, the shorter way round.
+  /// Returns the difference between two times, in whichever direction is shorter across a wraparound.
   private static func difference(_ later: Int64, _ earlier: Int64) -> Int64 {
     let step = (later &- earlier) & (wrap - 1)
     return step >= wrap / 2 ? step - wrap : step
@@ -169,11 +169,11 @@ struct MPEGClock<Bytes: ByteReading> {
 
   // MARK: Windows
 
-  /// A part of the file that was looked at.
+  /// A part of the file that was read.
   private struct Window {
     let bytes: Range<Int64>
     let moments: [Moment]
-    /// Whether nothing tells if the clock jumps somewhere between this and the one before.
+    /// Whether nothing shows if the clock jumps somewhere between this window and the one before.
     var isUnclear = false
   }
 
@@ -187,13 +187,13 @@ struct MPEGClock<Bytes: ByteReading> {
     lookCloser(&found, key)
     if !file.isFar {
       lookForPauses(&found, key)
-      // Between two of more windows more time may pass than their bytes explain.
+      // Between two of the added windows, more time may pass than their bytes explain.
       lookCloser(&found, key)
     }
     notePauses(found)
     hasPicturesAlone = Self.arePicturesAlone(found.flatMap(\.moments))
     for window in found {
-      // What lies between two windows was left out, and only that is.
+      // Packets were left out between two windows, and only there.
       takeFar(window, key)
       clock.keepsTimes = false
       noteSteps(window.moments)
@@ -203,7 +203,8 @@ struct MPEGClock<Bytes: ByteReading> {
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
   }
 
-  /// Where the clock jumps between two windows, one is put in the middle of what was not looked at, until they touch.
+  /// Where the clock jumps between two windows, inserts another in the middle of the largest gap between them, until
+  /// they touch.
   private mutating func lookCloser(_ found: inout [Window], _ key: Int) {
     func next(from place: Int) -> Int? {
       found.indices.dropFirst(place).first { found[$0].moments.contains { $0.key == key } }
@@ -230,8 +231,8 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  /// Where much more time passes between two windows than bytes do, pictures may be missing while the sound goes on: one is
-  /// put in the middle, a few times.
+  /// Inserts a few windows in the middle of gaps in which much more time passes than their bytes explain: pictures may
+  /// be missing there while the sound continues.
   private func lookForPauses(_ found: inout [Window], _ key: Int) {
     for _ in 0..<Self.mostPauseWindows {
       let gaps = zip(found.indices, found.indices.dropFirst()).map { (left, right) in
@@ -244,8 +245,8 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  /// Seconds between two windows that their bytes do not explain, even if these are half as many as within the windows
-  /// themselves; 0 where they do.
+  /// Returns the seconds between two windows that the bytes between them do not explain, even at half the byte rate
+  /// that the windows themselves have. 0 if they explain them.
   private func excess(_ left: Window, _ right: Window, _ key: Int) -> Double {
     let bytes = Double(right.bytes.lowerBound - left.bytes.upperBound)
     let (own, next) = (left.moments.filter { $0.key == key }, right.moments.filter { $0.key == key })
@@ -256,13 +257,13 @@ struct MPEGClock<Bytes: ByteReading> {
     return unexplained > Self.shortestPause && !isJump(last, first, Int64(bytes)) ? unexplained : 0
   }
 
-  /// Windows in which a stream has no packets for long while another has.
+  /// Notes streams that have no packets for a long time in a window in which another stream has some.
   private mutating func notePauses(_ windows: [Window]) {
     let own = windows.map { window in
       Dictionary(grouping: window.moments, by: \.key).mapValues { $0.map(\.decoded) }
     }
-    // Of each window the two streams that go on for longest: one of them is another than the one that may pause. A single
-    // packet may be long behind the others.
+    // In each window, the two streams that continue for longest: one of them is not the one that may pause. They need
+    // several packets without gaps, because a single packet may come long after the others.
     let lively = own.map { window in
       window.filter { _, times in
         times.count >= 4
@@ -280,7 +281,7 @@ struct MPEGClock<Bytes: ByteReading> {
         let mine = window[key] ?? []
         return lively[first + place].contains { other, begin, end in
           guard other != key else { return false }
-          // What comes before the first packet of a stream, and after its last, is no pause.
+          // The time before the first packet of a stream, and after its last, is no pause.
           let marks =
             (place == 0 ? [] : [begin]) + mine + (first + place == last ? [] : [end])
           return Self.steps(marks).contains {
@@ -296,7 +297,7 @@ struct MPEGClock<Bytes: ByteReading> {
     zip(times, times.dropFirst()).map { difference($1, $0) }
   }
 
-  /// Other streams may begin earlier and end later.
+  /// Takes both ends of the other streams, which may begin earlier and end later.
   private mutating func takeEnds(_ windows: [[Moment]], besides key: Int) {
     guard let first = clock.extents[key]?.stretches.first?.first, windows.count > 1 else { return }
     let ends = [windows[0], windows[windows.count - 1]]
@@ -333,7 +334,7 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func learnRate(_ windows: [Window], _ key: Int) {
     let own = windows.map { window in (window.bytes, window.moments.filter { $0.key == key }) }
     var rates = own.compactMap { Self.rate($1.first, $1.last, $0) }
-    // Pictures that are as large as a window.
+    // Pictures may be as large as a window.
     if rates.isEmpty {
       let filled = own.filter { !$0.1.isEmpty }
       rates = zip(filled, filled.dropFirst()).compactMap {
@@ -343,7 +344,7 @@ struct MPEGClock<Bytes: ByteReading> {
     self.rate = rates.sorted().dropFirst(rates.count / 2).first ?? 0
   }
 
-  /// Bytes that pass in a second.
+  /// Returns the number of bytes per second between two moments.
   private static func rate(_ first: Moment?, _ last: Moment?, _ bytes: Range<Int64>) -> Double? {
     guard let first, let last else { return nil }
     let seconds = Double(difference(last.decoded, first.decoded)) / 90_000
@@ -376,15 +377,15 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  /// Where the window of ``last`` begins.
+  /// The position of the window of ``last``.
   private var lastStart: Int64 = 0
 
   // MARK: Pauses
 
-  /// Bytes between two pictures that are looked at, and before the first of them.
+  /// The number of bytes that are read between two pictures, and before the first of them.
   private static var mostBetween: Int64 { 4 << 20 }
   private static var mostBefore: Int64 { 64 << 10 }
-  /// Long steps that are looked into.
+  /// The number of long steps that are examined.
   private static var mostLooks: Int { 256 }
   private var looks = 0
 
@@ -392,8 +393,8 @@ struct MPEGClock<Bytes: ByteReading> {
     moments.allSatisfy { $0.isPicture && $0.key == moments[0].key }
   }
 
-  /// Whether a long step ahead from the last moment to this one is a pause: the same multiplexer goes on counting its
-  /// packets; a picture builds on the one before.
+  /// Returns whether a long step ahead from the last moment to this one is a pause: the same multiplexer continues to
+  /// count its packets (transport stream), or the picture depends on another (program stream).
   private mutating func isPause(before next: Moment) -> Bool {
     guard mayPause, let last, looks < Self.mostLooks,
       [next.decoded, next.time].contains(where: {
@@ -413,7 +414,7 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  /// Whether the first picture of MPEG-1 or MPEG-2 in these bytes builds on another (ISO/IEC 13818-2, 6.3.9).
+  /// Whether the first picture of MPEG-1 or MPEG-2 in these bytes depends on another (ISO/IEC 13818-2, 6.3.9).
   private static func beginsWithDependent(_ bytes: [UInt8]) -> Bool {
     for at in bytes.indices.dropLast(5) where bytes[at] == 0 && bytes[at + 1] == 0 && bytes[at + 2] == 1 {
       switch bytes[at + 3] {
@@ -427,8 +428,9 @@ struct MPEGClock<Bytes: ByteReading> {
 
   // MARK: Parts
 
-  /// The streams of files that were joined and have others each: all of one begin behind the end of those before, on another
-  /// clock. Pictures and their sound that were not interleaved are no two files, so that each of them has pictures.
+  /// Returns the streams of each of the files that were joined, if each has streams of its own: all of one file begin
+  /// after the end of those before, on another clock. Each file must have pictures, because pictures and sound that
+  /// were not interleaved are no two files.
   private func parts(of moments: [Moment]) -> [Set<Int>] {
     var ends: [Int: Int] = [:]
     for (place, moment) in moments.enumerated() { ends[moment.key] = place }
@@ -448,8 +450,8 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private static func isPart(_ moments: ArraySlice<Moment>) -> Bool { moments.contains(where: \.isPicture) }
 
-  /// Whether the first picture of what comes next is shown soon after the last of what was before, but for what was left out
-  /// between them.
+  /// Whether the first picture of `next` is shown soon after the last of `before`, apart from what was left out between
+  /// them.
   private func continues(_ before: ArraySlice<Moment>, _ next: ArraySlice<Moment>) -> Bool {
     guard let last = before.last(where: \.isPicture), let first = next.first(where: \.isPicture) else {
       return true
@@ -461,13 +463,14 @@ struct MPEGClock<Bytes: ByteReading> {
 
   // MARK: Slow pictures
 
-  /// Pictures that a decoder holds at most (ITU-T H.264, A.3.1).
+  /// The largest number of pictures that a decoder holds (ITU-T H.264, A.3.1).
   private static var mostHeld: Int64 { 16 }
 
-  /// Moments that wait long because pictures come slowly, or one of those in order before them comes late: once those that
-  /// were decoded before it are shown, the next is decoded at its time, and no other is shown then.
+  /// Marks moments that wait long because pictures come slowly, or because a picture before them in display order comes
+  /// late: once the pictures that were decoded before the moment are shown, the next is decoded at its time, and no
+  /// other is shown then.
   private static func noteSlow(_ moments: inout [Moment]) {
-    // Of pictures alone ``isPause(before:)`` tells.
+    // In a file of pictures alone, ``isPause(before:)`` decides.
     let mayBeLate = !arePicturesAlone(moments)
     let long = moments.indices.filter { moments[$0].isLong && moments[$0].isPicture }
     for (key, places) in Dictionary(grouping: long, by: { moments[$0].key }) {
@@ -512,7 +515,7 @@ struct MPEGClock<Bytes: ByteReading> {
       let adaptation = control & 0x20 != 0 ? Int(bytes[at + 4]) + 1 : 0
       if scrambled {
         if adaptation >= 7, bytes[at + 5] & 0x10 != 0 {
-          // The program's clock in 33 bits of 90 kHz.
+          // The program clock: 33 bits at 90 kHz.
           let clock = (0..<4).reduce(Int64(0)) { $0 << 8 | Int64(bytes[at + 6 + $1]) }
           let time = clock << 1 | Int64(bytes[at + 10] >> 7)
           moments.append(Moment(key: key, time: time, decoded: time, isPicture: false, bytes: 0))
@@ -554,7 +557,7 @@ struct MPEGClock<Bytes: ByteReading> {
     return moments
   }
 
-  /// From the header of a packet of an elementary stream; of MPEG-1 (ISO/IEC 11172-1, 2.4.3.3) as well.
+  /// Reads the header of an elementary stream's packet, including that of MPEG-1 (ISO/IEC 11172-1, 2.4.3.3).
   private static func moment(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ key: Int) -> Moment? {
     guard start + 19 <= bytes.count, bytes[start] == 0, bytes[start + 1] == 0, bytes[start + 2] == 1 else {
       return nil
@@ -580,7 +583,7 @@ struct MPEGClock<Bytes: ByteReading> {
     return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture, bytes: length)
   }
 
-  /// 33 bits with a marker behind the third, the eighteenth and the last.
+  /// Reads a time of 33 bits, with marker bits after the 3rd, the 18th and the last.
   private static func time(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int64? {
     guard at + 5 <= bytes.count, bytes[at] & 1 == 1, bytes[at + 2] & 1 == 1, bytes[at + 4] & 1 == 1 else {
       return nil

@@ -1,36 +1,36 @@
 import CFFmpeg
 
-/// The blocks of a Matroska file (RFC 9559, 10), by the numbers of their tracks.
+/// A reader of the times in the blocks of a Matroska file (RFC 9559, 10), by track number.
 struct MatroskaClock<Bytes: ByteReading> {
   private let file: Bytes
   private let segment: EBMLElement
   private var clock: ContentClock
   private var blocks = 0
 
-  /// Blocks that are looked at before the rest is left to the end of the file.
+  /// The number of blocks that are read before the rest is skipped up to the end of the file.
   private static var mostAtBeginning: Int { 1024 }
-  /// The same of a file that is looked at whole: a hundred minutes of frames and sound.
+  /// The same for a file that is read in full: a hundred minutes of pictures and sound.
   private static var mostInAll: Int { 400_000 }
-  /// Blocks that are looked at in the places between the beginning and the end, together, and clusters that are stepped
-  /// over to find these where the index names few.
+  /// The number of blocks that are read at all places between the beginning and the end together, and the number of
+  /// clusters that are stepped over to find these places if the index names few.
   private static var mostBetween: Int { 8192 }
   private static var fewClusters: Int { 512 }
-  /// Blocks that are looked at behind the last point of the index.
+  /// The number of blocks that are read after the last point of the index.
   private static var mostAtEnd: Int { 16_384 }
-  /// Clusters that are stepped over from there.
+  /// The number of clusters that are stepped over from there.
   private static var mostClusters: Int { 4096 }
-  /// Bytes in which a cluster is looked for where there is no index.
+  /// The number of bytes that are searched for a cluster if there is no index.
   private static var searched: Int { 256 << 10 }
 
-  /// Files that were joined and are told apart.
+  /// The number of joined files that are told apart.
   private static func mostParts(_ file: Bytes) -> Int { file.isFar ? 4 : 64 }
 
-  /// Nil without clusters of which the times can be told, and where all blocks were to be looked at, and are too many.
+  /// Nil if there are no clusters whose times can be read, or if all blocks are to be read and there are too many.
   static func read(_ file: Bytes, isWhole: Bool) -> ContentClock? {
     guard let segment = EBMLElement.segment(in: file) else { return nil }
     var reader = MatroskaClock(file, segment, isWhole)
     guard var clock = reader.read() else { return nil }
-    // Players go on with what stands behind it.
+    // Players continue with what follows the segment.
     for part in 1... {
       guard let next = reader.segmentEnd.flatMap({ EBMLElement.segment(in: file, from: $0) }) else { break }
       reader = MatroskaClock(file, next, isWhole)
@@ -56,7 +56,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let scale =
       information.first { $0.id == MatroskaID.timestampScale }.flatMap { $0.number(in: file) } ?? 1_000_000
     let base = AVRational(num: Int32(clamping: max(1, scale)), den: 1_000_000_000)
-    // A pause of a recording is written into the times, and so is a picture that stays.
+    // The times include the pauses of a recording, and the time for which a picture stays.
     clock = ContentClock(base: base, ahead: PacketExtent.Jump.longestPause, isReordered: true)
     outer = outermost
     segmentEnd = segment.end
@@ -70,11 +70,11 @@ struct MatroskaClock<Bytes: ByteReading> {
     }
   }
 
-  /// Tracks of these kinds.
+  /// The numbers of the video tracks, and of the subtitle and metadata tracks.
   private let pictures: Set<Int>
   private let texts: Set<Int>
   private let outer: [EBMLElement]
-  /// Whether all blocks are to be looked at.
+  /// Whether all blocks are to be read.
   private let isWhole: Bool
   private var isSpent: Bool { isWhole && file.isHalfSpent }
 
@@ -97,7 +97,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         guard file.size - last <= Self.mostFar else { return nil }
         file.willRead(last..<file.size)
       }
-      // What lies between was not looked at; that it is far away is no jump.
+      // What lies between was not read, so the distance is no jump.
       if walk(from: last, blocks: Self.mostAtEnd) != nil { return nil }
       clock.overlaps = overlaps
       return clock
@@ -105,7 +105,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     return isWhole || file.isFar ? nil : readOn()
   }
 
-  /// All blocks, where no cluster begins behind those at the beginning: one may hold as many as the file has.
+  /// Reads all blocks if no cluster begins after those at the beginning: one cluster may hold all blocks of the file.
   private mutating func readOn() -> ContentClock? {
     var whole = MatroskaClock(file, segment, true)
     let found = whole.read()
@@ -113,8 +113,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     return found
   }
 
-  /// Clusters between the beginning and the end: evenly in time where the index names them, or they say where they end;
-  /// else about so.
+  /// Reads clusters between the beginning and the end. They are spread evenly in time if the index names them or if
+  /// they state where they end, otherwise approximately.
   private mutating func walkBetween(
     _ indexed: [(time: UInt64, cluster: Int64)], beyond reached: Int64, before last: Int64
   ) {
@@ -127,7 +127,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let named = all.filter { reached <= $0.cluster && $0.cluster < last }
     var places: [Int64] = []
     if zip(named, named.dropFirst()).contains(where: { $0.time > $1.time }) {
-      // Where the times start anew, no moment stands for a place.
+      // If the times start anew, a time does not identify a place.
       let step = Double(named.count) / Double(ContentClock.places)
       places = (0..<ContentClock.places).map { named[Int(Double($0) * step)].cluster }
     } else if let first = named.first?.time, let end = all.last?.time, end > first {
@@ -153,7 +153,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     lasts = [:]
   }
 
-  /// When and where the clusters begin that follow the one in which the blocks at the beginning end.
+  /// Returns the times and positions of the clusters after the one in which the blocks at the beginning end.
   private func steppedOver(before last: Int64, atMost most: Int) -> [(time: UInt64, cluster: Int64)] {
     var found: [(time: UInt64, cluster: Int64)] = []
     var next = nextCluster
@@ -165,10 +165,11 @@ struct MatroskaClock<Bytes: ByteReading> {
     return found
   }
 
-  /// Where the cluster ends that was looked into last; nil where it does not say.
+  /// The end of the cluster that was read last; nil if its size is unknown.
   private var nextCluster: Int64?
 
-  /// Of a cluster that begins with its time, as it has to (RFC 9559, 5.1.3.1), or with a checksum and its time.
+  /// Returns the mark of a cluster that begins with its time, as it must (RFC 9559, 5.1.3.1), or with a checksum and
+  /// its time.
   private func mark(_ cluster: Int64) -> SpreadPlaces.Mark? {
     guard let element = EBMLElement(file, at: cluster), element.id == MatroskaID.cluster,
       var first = EBMLElement(file, at: element.contents)
@@ -180,11 +181,11 @@ struct MatroskaClock<Bytes: ByteReading> {
     return SpreadPlaces.Mark(time: Int64(clamping: number), place: cluster)
   }
 
-  /// The first one from `start` on.
+  /// Returns the mark of the first cluster from `start` on.
   private func foundCluster(from start: Int64, in parts: Int = Self.searchedParts) -> SpreadPlaces.Mark? {
     for part in 0..<parts {
       let place = start + Int64(part * Self.searched)
-      // The identifier may lie across the border of two parts.
+      // The identifier may extend across the border of two parts.
       let bytes = file.bytes(at: place, count: Self.searched + Self.identifier.count - 1)
       let found = bytes.indices.lazy
         .filter { bytes[$0] == 0x1F && bytes[$0...].starts(with: Self.identifier) }
@@ -194,14 +195,15 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// Parts of that size in which one is looked for: a browser's recorder begins a cluster with each key frame only.
+  /// The number of parts, each of `searched` bytes, that are searched for a cluster: a browser's recorder begins a
+  /// cluster only with each key frame.
   private static var searchedParts: Int { 4 }
 
-  /// That of a cluster.
+  /// The identifier of a cluster.
   private static var identifier: [UInt8] { [0x1F, 0x43, 0xB6, 0x75] }
 
-  /// Clusters from `start` on, up to so many blocks, or the first one at or behind `limit`. Gives where it stopped; nil at
-  /// the end of these.
+  /// Reads clusters from `start` on, up to `most` blocks or the first cluster at or after `limit`. Returns the position
+  /// where it stopped; nil at the end of these.
   private mutating func walk(from start: Int64, blocks most: Int, before limit: Int64? = nil) -> Int64? {
     let end = min(segment.end ?? file.size, file.size, limit ?? file.size)
     var next = start
@@ -218,7 +220,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         return nil
       }
       if element.id == MatroskaID.cluster {
-        // What is left of a cluster would be seen from nowhere else.
+        // Without a limit, read more of a cluster, because its rest can be reached from nowhere else.
         if let stopped = walk(cluster: element, limit == nil ? 4 * most : most) { return stopped }
         next = clusterEnd
         if blocks >= most { return next }
@@ -231,7 +233,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// Nil where none can stand: of another kind than those that are known, it is one if it ends where one of these begins.
+  /// Returns the element at a place; nil if there can be none. An element of an unknown kind counts only if one of a
+  /// known kind begins where it ends.
   private func element(at place: Int64, among known: Set<UInt32>, before end: Int64) -> EBMLElement? {
     guard let found = EBMLElement(file, at: place) else { return nil }
     if known.contains(found.id) { return found }
@@ -239,7 +242,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     return EBMLElement(file, at: next).map { known.contains($0.id) } == true ? found : nil
   }
 
-  /// Where clusters go on behind what is none, and no element within one; nil where none does.
+  /// Returns the position where clusters continue after something that is neither a cluster nor an element within one;
+  /// nil if none follows.
   ///
   /// - Parameter isCut: whether the file may end there.
   private mutating func beyondLost(_ place: Int64, isCut: Bool = false) -> Int64? {
@@ -249,20 +253,21 @@ struct MatroskaClock<Bytes: ByteReading> {
       return found.place
     }
     partsBehindLost = 0
-    // What was allocated and never written is not lost.
+    // Space that was allocated and never written is not lost.
     let isEnd = isCut || file.bytes(at: place, count: 4096).dropFirst(12).allSatisfy { $0 == 0 }
     if !isEnd { clock.isEndLost = true }
     return nil
   }
 
-  /// Parts of that size in which one is looked for behind what is damaged, in all.
+  /// The number of parts, each of `searched` bytes, that may still be searched for a cluster after damaged places.
   private var partsBehindLost = 64
 
-  /// Where the cluster that was walked through ends, or the next one behind what of it is damaged.
+  /// The end of the cluster that was walked through, or the position of the next one if the rest is damaged.
   private var clusterEnd: Int64 = 0
-  /// Where the segment ends; nil where that is not known.
+  /// The end of the segment; nil if it is not known.
   private var segmentEnd: Int64?
-  /// Up to where a file that is far away is read from its beginning, and bytes of it that are read at its end.
+  /// The position up to which a remote file is read from its beginning, and the number of bytes that are read at its
+  /// end.
   private var farLimit: Int64 = 0
   private static var mostFar: Int64 { 1 << 20 }
 
@@ -274,7 +279,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let known = cluster.end == nil ? MatroskaID.inEndlessCluster : MatroskaID.inCluster
     while next < end {
       let found = element(at: next, among: known, before: end)
-      // One of unknown size ends where another element of its level begins.
+      // A cluster of unknown size ends where another element of its level begins.
       if cluster.end == nil, let found, found.id >= 0x1000_0000 {
         clusterEnd = next
         return nil
@@ -284,7 +289,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         let isCut = end == file.size && found?.end != nil
         clusterEnd = beyondLost(found?.contents ?? next, isCut: isCut) ?? file.size
       }
-      // Of a block that is cut off its time is there.
+      // The time of a block that is cut off can still be read.
       guard let element = found, isComplete || clusterEnd == file.size else { return nil }
       switch element.id {
       case MatroskaID.timestamp: time = Int64(clamping: element.number(in: file) ?? 0)
@@ -306,7 +311,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// - Parameter isAlone: whether it is of a group that needs no other block.
+  /// - Parameter isAlone: whether it is in a group that refers to no other block.
   private mutating func take(
     _ block: EBMLElement, _ cluster: Int64, lasting duration: Int64, isAlone: Bool
   ) {
@@ -320,25 +325,26 @@ struct MatroskaClock<Bytes: ByteReading> {
     let (time, overflow) = cluster.addingReportingOverflow(Int64(offset))
     guard !overflow, let end = block.end else { return }
     let start = block.contents + Int64(width + 3)
-    // Frames that share a block (RFC 9559, 10.3) stand behind a table of their sizes.
+    // Frames that share a block (RFC 9559, 10.3) follow a table of their sizes.
     let isShared = head[width + 2] & 6 != 0
     if isShared { clock.noteShared(number) }
     let own = isShared && head.count > width + 3 ? Int64(head[width + 3]) + 1 : 1
     let duration = duration > 0 ? duration : lasting(number, time, frames: own)
     let bytes = !isShared && start < end ? start..<end : nil
-    // Whether it needs no other, a flag tells only of a block that is in no group (RFC 9559, 10.2).
+    // The flag of a key frame exists only for a block that is in no group (RFC 9559, 10.2).
     let mayTell = texts.contains(number) || pictures.contains(number) && (isAlone || head[width + 2] >= 0x80)
     if mayTell, start < end { clock.note(number, place: start..<end) }
-    // Clusters follow one another; within one, pictures stand in the order in which they are decoded.
+    // Clusters are in order, while pictures within one are in decoding order: use the cluster's time as decoding time.
     let anew = clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
     if anew { lasts[number] = nil }
     note(number, time, cluster)
   }
 
-  /// When the last block of each track begins, and how many frames it has.
+  /// The time of the last block of each track, and its number of frames.
   private var before: [Int: (time: Int64, frames: Int64)] = [:]
 
-  /// How long a block lasts that has fewer frames than the one before, as the last one may; 0 where that is not known.
+  /// Returns the duration of a block that has fewer frames than the one before, as the last one may; 0 if that is not
+  /// known.
   private mutating func lasting(_ track: Int, _ time: Int64, frames: Int64) -> Int64 {
     defer { before[track] = (time, frames) }
     guard let before = before[track] else { return 0 }
@@ -348,21 +354,23 @@ struct MatroskaClock<Bytes: ByteReading> {
     return !overflow && (0..<1 << 32).contains(step) ? step * frames / before.frames : 0
   }
 
-  /// The last block of each track: when it is shown, in which cluster, and whether all before went up within theirs.
+  /// The last block of each track: its time, its cluster, and whether the times of all blocks before it rose within
+  /// their clusters.
   private var lasts: [Int: Last] = [:]
 
   private struct Last {
     var time: Int64
     var cluster: Int64
     var isOrdered = true
-    /// Blocks of the track in that cluster.
+    /// The number of the track's blocks in that cluster.
     var blocks = 1
-    /// The latest so far, and that before it.
+    /// The latest time so far, and the latest before it.
     var latest: Int64
     var latestBefore: Int64?
   }
 
-  /// Where blocks of a cluster come one after the other, those of the next come after them.
+  /// Notes a block, and whether its cluster overlaps the one before: if the blocks of a cluster are in order, those of
+  /// the next must come after them.
   private mutating func note(_ track: Int, _ time: Int64, _ cluster: Int64) {
     guard var last = lasts[track] else {
       lasts[track] = Last(time: time, cluster: cluster, latest: time)
@@ -370,7 +378,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     }
     let isBack = time < last.time
     let isWithin = cluster == last.cluster
-    // Alone in its cluster a picture may be one on which those before it build.
+    // A picture alone in its cluster may be one on which those shown before it depend.
     let isReordered = last.blocks == 1 && last.latestBefore.map { time > $0 } ?? false
     if isBack, !isWithin, last.isOrdered, !isReordered { overlapping.insert(track) }
     last.blocks = isWithin ? last.blocks + 1 : 1
@@ -383,18 +391,18 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   private var overlapping: Set<Int> = []
 
-  /// Of tracks whose blocks are ordered from the first to the last, whether those of two clusters overlap.
+  /// Whether two clusters overlap in a track whose blocks are in order from the first to the last.
   private var overlaps: Bool { overlapping.contains { lasts[$0]?.isOrdered == true } }
 
-  /// Where a cluster near the end begins: the last of those that the index names and that follow it, else one that is
-  /// found in the last bytes.
+  /// Returns the position of a cluster near the end: the last of those that the index names or that follow these,
+  /// otherwise one that is found in the last bytes.
   private func lastCluster(_ indexed: Int64?, beyond reached: Int64) -> Int64? {
     let named = indexed.map { max($0, reached) }
     var last = named.flatMap { EBMLElement(file, at: $0)?.id == MatroskaID.cluster ? $0 : nil }
     if last == nil { last = found(beyond: reached, in: Self.searched) }
     if last == nil, !file.isFar { last = found(beyond: reached, in: Self.searchedParts * Self.searched) }
     guard var cluster = last else { return nil }
-    // Only the very last one is walked through.
+    // Only the very last cluster is walked through.
     let end = min(segment.end ?? file.size, file.size)
     var next = cluster
     for _ in 0..<Self.mostClusters where next < end {
@@ -405,7 +413,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     return cluster
   }
 
-  /// When and where the clusters begin that the index names: the last of them, and some before it.
+  /// The times and positions of the clusters that the index names: the last of them, and some before it.
   private var indexed: [(time: UInt64, cluster: Int64)] {
     let cues =
       outer.first { $0.id == MatroskaID.cues } ?? segment.sought(MatroskaID.cues, from: outer, in: file)
@@ -416,7 +424,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       if element.id == MatroskaID.cuePoint { points.append(element) }
       next = elementEnd
     }
-    // As many of them as it takes to find moments that lie evenly over the file.
+    // Use as many as it takes to find times that are spread evenly over the file.
     let step = max(1, points.count / (16 * ContentClock.places))
     return stride(from: (points.count - 1) % step, to: points.count, by: step).compactMap {
       let parts = points[$0].children(in: file)
@@ -436,15 +444,15 @@ struct MatroskaClock<Bytes: ByteReading> {
     }
   }
 
-  /// The first cluster in the last bytes from which on one element follows the other to the end; of those that do not say
-  /// where they end, the last one.
+  /// Returns the position of the first cluster in the last bytes from which elements follow one another to the end;
+  /// otherwise the last cluster of unknown size.
   private func found(beyond reached: Int64, in searched: Int) -> Int64? {
     let end = min(segment.end ?? file.size, file.size)
     let start = max(reached, end - Int64(searched))
     guard start < end else { return nil }
     let tail = file.bytes(at: start, count: Int(end - start))
     var last: Int64?
-    // From none of these the end is reached, so that no element is stepped over twice.
+    // The end is reached from none of these, so no element is stepped over twice.
     var passed: Set<Int64> = []
     for at in tail.indices where tail[at] == 0x1F && tail[at...].starts(with: Self.identifier) {
       let place = start + Int64(at)
@@ -458,7 +466,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     return last
   }
 
-  /// Whether a cluster that begins here does not say where it ends.
+  /// Whether a cluster of unknown size begins here.
   private func isEndless(at place: Int64) -> Bool {
     EBMLElement(file, at: place).map { $0.end == nil } == true && mark(place) != nil
   }

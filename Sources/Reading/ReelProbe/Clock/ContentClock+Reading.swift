@@ -2,10 +2,10 @@ import CFFmpeg
 import ReelCore
 
 extension ContentClock {
-  /// The times in a file of this structure; nil where it has an index of all of them, where they are left to FFmpeg, and
-  /// where its end is not found.
+  /// Reads the times in a file of this structure. Nil if it has an index of all times, which are then left to FFmpeg,
+  /// or if its end is not found.
   ///
-  /// - Parameter isWhole: whether each packet of a large file is looked at, too, up to some hundred thousand.
+  /// - Parameter isWhole: whether every packet is read even in a large file, up to some hundred thousand.
   static func read(
     _ file: some ByteReading, _ structure: FileStructure, isWhole: Bool = false
   ) -> ContentClock? {
@@ -25,7 +25,7 @@ extension ContentClock {
     }
   }
 
-  /// By which one of FFmpeg's streams is called here; nil when it is not known.
+  /// Returns the key of one of FFmpeg's streams; nil if it is not known.
   static func key(
     of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure
   ) -> Key? {
@@ -42,8 +42,8 @@ extension ContentClock {
     }
   }
 
-  /// Where the first packet of a stream of a Matroska file lies, as its codec makes it; nil where it is stored in another
-  /// form, or shares a block with others.
+  /// Returns where the first packet of a Matroska file's stream is, as its codec made it; nil if it is stored in
+  /// another form (such as compressed), or shares a block with others.
   func firstPacket(
     of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure
   ) -> Range<Int64>? {
@@ -54,7 +54,7 @@ extension ContentClock {
     return firsts[key]
   }
 
-  /// FFmpeg makes its streams in the order of the tracks.
+  /// Returns the number of the stream's track. FFmpeg creates its streams in the order of the tracks.
   private static func track(
     of stream: StreamChoice.Stream, isVideo: Bool, _ streams: StreamChoice, _ structure: FileStructure
   ) -> Key? {

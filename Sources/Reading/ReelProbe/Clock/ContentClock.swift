@@ -1,82 +1,84 @@
 import CFFmpeg
 import ReelCore
 
-/// When the packets of a file are shown, read from its structure without FFmpeg: all of them in a small file, else those
-/// at its beginning and at its end.
+/// The presentation times of a file's packets, read from its structure without FFmpeg: those of all packets in a small
+/// file, otherwise those at its beginning, at its end, and at places between them.
 struct ContentClock {
-  /// The streams by what the container calls them: a track's number, a packet identifier, the kind of a tag.
+  /// What the container calls a stream: a track number, a packet identifier, the type of a tag.
   typealias Key = Int
 
-  /// The tick of all times.
+  /// The time base of all times.
   let base: AVRational
   private(set) var extents: [Key: PacketExtent] = [:]
-  /// When the first packets are shown.
+  /// The presentation times of the first packets.
   private(set) var heads: [Key: PacketTimes] = [:]
-  /// When packets further on are shown, where not all were read: in each of the places that were looked at.
+  /// The presentation times of packets further on if not all were read, for each of the places that were.
   private(set) var windows: [[Key: PacketTimes]] = []
-  /// When these are decoded, where that is known of each.
+  /// The decoding times of the first packets, where those of all are known.
   private var decodes: [Key: PacketTimes] = [:]
-  /// Where the first packets lie, without the container's own headers.
+  /// The positions of the first packets, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
-  /// Some of the packets that lie in one piece.
+  /// Some of the packets that are contiguous in the file.
   private(set) var samples: [Key: PacketSample] = [:]
-  /// Where packets lie in which a place may be told, in the order in which they were looked at: text, data, and pictures that
-  /// need no other.
+  /// The positions of packets that may reveal a location, in the order in which they were read: text, data, and
+  /// pictures that depend on no other.
   private(set) var places: [Key: [Range<Int64>]] = [:]
-  /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
+  /// Streams in which several packets share one time, so that the times do not show how long each packet lasts.
   private(set) var shared: Set<Key> = []
-  /// The steps from one packet to the next, where the header says how long these frames last.
+  /// The steps from one packet to the next, of streams whose header states how long a frame lasts.
   private var statedSteps: [Key: StatedSteps] = [:]
-  /// Ticks from one frame of a stream to the next, as the header has it.
+  /// The duration of a stream's frames in ticks, as the header states it.
   private var stated: [Key: Double] = [:]
-  /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
+  /// The codec records between the packets: the first of a stream, and the first that differs from it.
   private(set) var records: [Key: (first: [UInt8], later: [UInt8]?)] = [:]
-  /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
+  /// The steps in decoding time from one packet to the next, within each of some windows that are spread evenly over
+  /// the file.
   private(set) var steps: [Key: [[Int64]]] = [:]
-  /// Streams that lack packets within one of these windows, or in all of it, while others go on.
+  /// Streams that have no packets in a part or all of such a window while others continue.
   private(set) var pausing: Set<Key> = []
-  /// Streams whose packets were seen, and not taken.
+  /// Streams whose packets were seen, whether or not their times were added.
   private var seen: Set<Key> = []
-  /// Whether every packet was looked at.
+  /// Whether every packet was read.
   var isWhole = false
-  /// Whether the file does not say where its end should be.
+  /// Whether the file does not state where it should end.
   var mayEndAnywhere = false
-  /// Whether nothing tells how the times go on somewhere: too little was looked at, or a packet's time cannot be meant.
+  /// Whether it is unknown how the times continue somewhere: too little was read, or a packet's time cannot be right.
   var isUnclear = false
-  /// Whether nothing was found behind a damaged place, so that the file may last longer.
+  /// Whether nothing was found after a damaged place, so that the file may last longer.
   var isEndLost = false { didSet { isUnclear = isUnclear || isEndLost } }
-  /// How many files were joined in it.
+  /// The number of files that were joined.
   private(set) var parts = 1
-  /// The streams of each of these, where they have others than the first: in the order of the file.
+  /// The streams of each joined file, in the order of the file, if they differ from those of the first.
   private(set) var streamsOfParts: [Set<Key>] = []
-  /// Whether parts that follow one another are of the same moments.
+  /// Whether consecutive parts of the file cover the same times.
   var overlaps = false
-  /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
+  /// Whether the times of the packets that follow are kept. Not if packets were left out before them, because those
+  /// times are not one step apart.
   var keepsTimes = true
-  /// Whether the last of the windows is the end of the file.
+  /// Whether the last window is at the end of the file.
   private(set) var isAtEnd = false
   private let jump: PacketExtent.Jump
 
-  /// Times of a stream that are kept from each end.
+  /// The number of times at the beginning of a stream that are kept.
   static let mostTimes = 100_000
-  /// Places between the two ends that are looked at: so many that what lies between two is less than a fiftieth.
+  /// The number of places that are read between the two ends. The gap between two is less than a fiftieth of the file.
   static let places = 64
 
   /// - Parameters:
-  ///   - ahead: seconds from one packet to the next that are a jump.
-  ///   - isReordered: whether nothing tells when packets are decoded.
+  ///   - ahead: the number of seconds from one packet to the next above which a step is a jump.
+  ///   - isReordered: whether decoding times are not known.
   init(base: AVRational, ahead: Double, isReordered: Bool = false) {
     self.base = base
     jump = PacketExtent.Jump(back: 0.3, ahead: ahead, in: base, isReordered: isReordered)
   }
 
-  /// From now on packets are from another place further on in the file.
+  /// Begins a window: the packets that follow are from another place further on in the file.
   mutating func beginWindow(atEnd: Bool) {
     windows.append([:])
     isAtEnd = atEnd
   }
 
-  /// Gives whether the clock starts anew with it.
+  /// Adds a packet. Returns whether the clock starts anew with it.
   @discardableResult mutating func add(
     _ key: Key, at time: Int64, decoded: Int64? = nil, lasting duration: Int64 = 0,
     bytes: Range<Int64>? = nil,
@@ -98,14 +100,14 @@ struct ContentClock {
     return anew
   }
 
-  /// A packet whose time of showing is wrong.
+  /// Notes a packet whose presentation time is wrong.
   mutating func note(_ key: Key, decoded: Int64) {
     if windows.isEmpty, decodes[key]?.count ?? 0 < Self.mostTimes {
       decodes[key, default: PacketTimes()].add(decoded)
     }
   }
 
-  /// A part of the file that comes after this one and has a clock of its own, of the same tick.
+  /// Appends the next part of the file, which has a clock of its own with the same time base.
   mutating func append(_ other: ContentClock) {
     for (key, extent) in other.extents { extents[key, default: PacketExtent(jump: jump)].append(extent) }
     for (key, times) in other.heads where heads[key]?.count ?? 0 < Self.mostTimes {
@@ -127,7 +129,7 @@ struct ContentClock {
     overlaps = overlaps || other.overlaps
   }
 
-  /// Several files were joined in it, whose streams have names of their own.
+  /// Notes that the file consists of several joined files whose streams have keys of their own.
   mutating func note(parts streams: [Set<Key>]) {
     streamsOfParts = streams
     parts = streams.count
@@ -135,32 +137,33 @@ struct ContentClock {
 
   mutating func noteSeen(_ keys: some Sequence<Key>) { seen.formUnion(keys) }
 
-  /// Whether any packet of a stream is in what was looked at.
+  /// Returns whether any packet of a stream was seen.
   func hasSeen(_ key: Key) -> Bool { extents[key] != nil || seen.contains(key) }
 
-  /// What passes from one packet of a window to the next.
+  /// Notes the steps from one packet of a window to the next.
   mutating func note(_ key: Key, steps own: [Int64]) {
     if own.count >= 3 { steps[key, default: []].append(own) }
   }
 
   mutating func note(_ key: Key, place: Range<Int64>) { places[key, default: []].append(place) }
 
-  /// Several packets of this stream share one time.
+  /// Notes that several packets of this stream share one time.
   mutating func noteShared(_ key: Key) { shared.insert(key) }
 
-  /// So many ticks pass from a packet of so many frames to the next.
+  /// Notes the number of ticks from a packet with so many frames to the next.
   mutating func note(_ key: Key, step: Int64, of frames: Int64) {
     guard let stated = stated[key] else { return }
     statedSteps[key, default: StatedSteps(in: base)]
       .add(Double(step), stated * Double(frames))
   }
 
-  /// Whether most frames of a stream last as long by the times of its packets as the header says, however many share one.
+  /// Returns whether most frames of a stream last as long by the times of its packets as the header states, however
+  /// many share a packet.
   func keepsStatedPace(_ key: Key) -> Bool {
     statedSteps[key]?.agree ?? false
   }
 
-  /// The header says so of the frames of this stream.
+  /// Notes how many ticks the frames of this stream last by the header.
   mutating func note(_ key: Key, stated ticks: Double) { stated[key] = ticks }
 
   mutating func note(_ key: Key, record: [UInt8]) {
@@ -168,10 +171,11 @@ struct ContentClock {
     if record != first, records[key]?.later == nil { records[key]?.later = record }
   }
 
-  /// Within a window packets of this stream are missing.
+  /// Notes that packets of this stream are missing within a window.
   mutating func notePause(_ key: Key) { pausing.insert(key) }
 
-  /// Whether packets follow one another evenly, and alike in all windows; nil where too few of these show it.
+  /// Returns whether packets follow one another evenly, at the same pace in all windows; nil if too few windows show
+  /// it.
   func isEvenThroughout(_ key: Key) -> Bool? {
     if pausing.contains(key) { return false }
     let own = steps[key] ?? []
@@ -185,16 +189,17 @@ struct ContentClock {
     return all.count { abs($0 - middle) <= slack } * 50 >= all.count * 49 ? true : nil
   }
 
-  /// The only stream, if its clock seems to start anew. No other one tells whether it does, or pauses.
+  /// The only stream, if its clock seems to start anew. There is no other stream to show whether it does, or only
+  /// pauses.
   var jumpingAlone: (key: Key, extent: PacketExtent)? {
     guard extents.count == 1, let only = extents.first, only.value.stretches.count > 1 else { return nil }
     return (only.key, only.value)
   }
 
-  /// Whether the clock of the only stream goes on wherever it steps ahead, however far.
+  /// Whether there is only one stream, and its clock continues wherever it steps ahead, however far.
   var stepsAheadArePauses: Bool { extents.count == 1 && jumpingAlone?.extent.hasPauses != false }
 
-  /// How long streams last together, of all where `keys` is nil; nil without times.
+  /// Returns the joint duration of streams, or of all if `keys` is nil; nil without times.
   func sum(of keys: Set<Key>? = nil) -> StretchSum? {
     let own = extents.filter { keys?.contains($0.key) ?? true }
     func streams(_ part: [Key: PacketExtent]) -> [[ClosedRange<Double>]] {
@@ -211,23 +216,24 @@ struct ContentClock {
       })
   }
 
-  /// When the last packet of streams ends, in seconds; of all where `keys` is nil.
+  /// Returns when the last packet of streams ends, in seconds, or that of all if `keys` is nil.
   func end(of keys: Set<Key>? = nil) -> Double? {
     extents.keys.filter { keys?.contains($0) ?? true }.flatMap(seconds).map(\.upperBound).max()
   }
 
-  /// Between which moments the last packet of streams may end, in seconds, of that stream whose last one comes last.
+  /// Returns the range of times, in seconds, at which the last packet of streams may end. It is that of the stream
+  /// whose last packet comes last.
   func ends(of keys: Set<Key>? = nil) -> ClosedRange<Double>? {
     extents.filter { keys?.contains($0.key) ?? true }.values.compactMap { $0.ends(in: base) }
       .max { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
   }
 
   private func seconds(_ key: Key) -> [ClosedRange<Double>] {
-    // Where several frames share a packet, that of one is stated.
+    // If several frames share a packet, the stated duration is that of one frame.
     extents[key]?.seconds(in: base, stated: shared.contains(key) ? nil : stated[key]) ?? []
   }
 
-  /// How fast the frames of a stream follow one another at the beginning; nil where too few are known.
+  /// Returns the pace of a stream's frames at the beginning; nil if too few are known.
   func pace(of key: Key) -> FramePace? {
     let isCut = !isWhole || mayEndAnywhere
     func pace(_ times: PacketTimes?) -> FramePace? {
@@ -236,7 +242,7 @@ struct ContentClock {
     return pace(heads[key])?.unless(pace(decodes[key]))
   }
 
-  /// Whether the first frame lasts as long as most of them.
+  /// Returns whether the first frame lasts as long as most others.
   func beginsEvenly(_ key: Key, _ pace: FramePace) -> Bool {
     guard let first = heads[key]?.stretches.first?.prefix(2), first.count == 2 else { return false }
     let step = (Double(first[1]) - Double(first[0])) * Double(base.num) / Double(base.den)
@@ -249,13 +255,13 @@ struct ContentClock {
     }
   }
 
-  /// Whether packets of a stream are missing for long while another goes on.
+  /// Returns whether packets of a stream are missing for a long time while another stream continues.
   func isPausing(_ key: Key) -> Bool {
     pausing.contains(key)
       || heads[key].map { withoutPauses($0, of: key).stretches.count < $0.stretches.count } ?? false
   }
 
-  /// The same further on, in each place that shows it.
+  /// Returns the pace of a stream's frames at each place further on that shows it.
   func pacesFurtherOn(of key: Key) -> [FramePace] {
     windows.enumerated().compactMap { place, window in
       let isLast = isAtEnd && place == windows.count - 1
@@ -263,22 +269,22 @@ struct ContentClock {
     }
   }
 
-  /// Whether a stream was looked at in so many places that what lies between two of them is too short to change its
-  /// average rate by what makes it variable.
+  /// Returns whether a stream was read at so many places that no gap between two of them is long enough to change its
+  /// average rate by more than the tolerance of an even rate.
   func isShownThroughout(_ key: Key) -> Bool {
     guard let own = extents[key]?.stretches, own.count == 1, let whole = own.first, let pace = pace(of: key)
     else { return false }
     let step = Double(base.den) / (pace.ordinary * Double(base.num))
     let shown = ([heads[key]] + windows.map { $0[key] }).compactMap { times -> ClosedRange<Int64>? in
       guard let times, let first = times.stretches.joined().min(), let last = times.stretches.joined().max(),
-        // One says nothing of how fast they come.
+        // A single packet does not show a pace.
         times.count > 2
           || times.count == 2 && abs(Double(last) - Double(first) - step) <= 1 + step * FramePace.tolerance
       else { return nil }
       return first...last
     }
     .sorted { $0.lowerBound < $1.lowerBound }
-    // The step to the next one is no gap.
+    // The step to the next packet is no gap.
     let longest = (Double(whole.last) - Double(whole.first)) * FramePace.tolerance + 2 * step
     var reached = whole.first
     return (shown + [whole.last...whole.last]).allSatisfy { part in
@@ -287,7 +293,7 @@ struct ContentClock {
     }
   }
 
-  /// Whether frames of a stream come unevenly at one of the places that were looked at, or at one of them faster than at
+  /// Returns whether the frames of a stream come unevenly at one of the places that were read, or faster at one than at
   /// another.
   func isUneven(_ key: Key) -> Bool {
     guard let first = pace(of: key) else { return false }
@@ -298,7 +304,7 @@ struct ContentClock {
   }
 }
 
-/// Steps from one packet to the next, beside how long the header says that the frames in them last.
+/// Steps from one packet to the next, compared with the duration that the header states for their frames.
 private struct StatedSteps {
   /// A millisecond in ticks.
   let millisecond: Double
@@ -317,11 +323,12 @@ private struct StatedSteps {
     expected += stated
   }
 
-  /// Whether most of them last so long, and those together, too: what is rounded does not add up, a wrong clock does.
+  /// Whether most steps have the stated duration, and so has their sum: rounding errors do not add up, those of a wrong
+  /// clock do.
   var agree: Bool { all >= 8 && agreeing * 3 > all * 2 && isClose(ticks, expected) }
 
-  /// Both are rounded to a tick, which mkvmerge makes about as long as a sample, and before it to the millisecond of a file
-  /// that it was made from.
+  /// Both are rounded to a tick, which mkvmerge makes about as long as a sample of sound. Before that, they may have
+  /// been rounded to the milliseconds of the file from which this one was made.
   private func isClose(_ step: Double, _ stated: Double) -> Bool {
     abs(step - stated) <= 2 + millisecond + 0.002 * stated
   }

@@ -1,33 +1,33 @@
 import CFFmpeg
 import ReelCore
 
-/// How fast frames follow one another, by the times at which they are shown.
+/// The pace at which frames follow one another, by their presentation times.
 struct FramePace: Hashable {
-  /// Frames a second on average.
+  /// The average number of frames per second.
   let average: Double
-  /// Frames a second if all came at the ordinary step.
+  /// The number of frames per second if all came at the ordinary step.
   let ordinary: Double
-  /// Seconds by which the span of all frames may be wrong, because times are written in whole ticks.
+  /// The number of seconds by which the span of all frames may be wrong, because times are whole ticks.
   let precision: Double
-  /// Steps that were looked at.
+  /// The number of steps that were measured.
   let steps: Int
 
-  /// By which share the average of frames that come evenly may differ from their step.
+  /// The fraction by which the average rate of evenly spaced frames may differ from that of their ordinary step.
   static let tolerance = 0.02
-  /// Frames that are looked at where there is no other need to read so far.
+  /// The number of frames that are read if nothing else requires reading that far.
   static let sample = 128
 
   /// - Parameters:
-  ///   - times: when frames are shown, in any order.
-  ///   - base: the tick in which they are written.
-  ///   - isCut: whether those that were read may end anywhere.
+  ///   - times: the presentation times of frames, in any order.
+  ///   - base: the time base of the times.
+  ///   - isCut: whether the frames that were read may end anywhere.
   ///
   /// Nil for fewer than two steps.
   init?(_ times: PacketTimes, in base: AVRational, isCut: Bool) {
     guard base.num > 0, base.den > 0 else { return nil }
     var stretches = times.stretches.map(Self.ordered).filter { $0.count > 1 }
     guard stretches.reduce(0, { $0 + $1.count - 1 }) > 1 else { return nil }
-    // Where one is so long that it is no time, none is.
+    // If one span is too long to be real, no time is trusted.
     let spans = stretches.compactMap { Self.difference($0[$0.count - 1], $0[0]) }
     guard spans.count == stretches.count else { return nil }
     let grain = Self.grain(of: stretches, in: base)
@@ -45,15 +45,15 @@ struct FramePace: Hashable {
     ordinary = 1 / (step * tick)
   }
 
-  /// Ticks between which times lie that are all whole milliseconds apart, on a clock that could tell finer ones: whoever
-  /// wrote them had them in milliseconds. 1 for others.
+  /// Returns the ticks of a millisecond if all times are whole milliseconds apart on a clock with finer ticks: their
+  /// writer had them in milliseconds. Otherwise returns 1.
   private static func grain(of stretches: [[Int64]], in base: AVRational) -> Int64 {
     let millisecond = ticksOfMillisecond(in: base)
     let isCoarse = stretches.allSatisfy { times in times.allSatisfy { ($0 - times[0]) % millisecond == 0 } }
     return isCoarse ? millisecond : 1
   }
 
-  /// 1 where a millisecond is no whole number of them.
+  /// Returns the number of ticks in a millisecond; 1 if it is not a whole number.
   static func ticksOfMillisecond(in base: AVRational) -> Int64 {
     let (ticks, rest) = Int64(base.den).quotientAndRemainder(dividingBy: max(1, 1000 * Int64(base.num)))
     return rest == 0 ? max(1, ticks) : 1
@@ -71,18 +71,19 @@ struct FramePace: Hashable {
     (self.average, self.ordinary, self.precision, self.steps) = (average, ordinary, precision, steps)
   }
 
-  /// Of frames of which each field was counted.
+  /// The pace of frames if each of their fields was counted.
   var halved: FramePace {
     FramePace(average: average / 2, ordinary: ordinary / 2, precision: precision, steps: max(1, steps / 2))
   }
 
-  /// On a clock that runs so much slower.
+  /// Returns the pace on a clock that runs slower by the factor `speed`.
   func multiplied(by speed: Double) -> FramePace {
     FramePace(
       average: average * speed, ordinary: ordinary * speed, precision: precision / speed, steps: steps)
   }
 
-  /// The pace of when they are decoded, where that is even and else the same: then the time of showing of some is wrong.
+  /// Returns the pace of the decoding times if that is even and otherwise the same: then some presentation times are
+  /// wrong. Otherwise returns this pace.
   func unless(_ decoded: FramePace?) -> FramePace {
     guard isVariable, let decoded, !decoded.isVariable,
       abs(decoded.ordinary - ordinary) <= Self.tolerance * ordinary
@@ -90,10 +91,10 @@ struct FramePace: Hashable {
     return decoded
   }
 
-  /// Whether the average is another than the ordinary step's.
+  /// Whether the average rate differs from that of the ordinary step.
   var isVariable: Bool { abs(average - ordinary) > Self.tolerance * ordinary }
 
-  /// Whether `rate` says the same within the precision of the times.
+  /// Whether `rate` agrees with the average within the precision of the times.
   func agrees(with rate: Rational) -> Bool { agrees(rate, with: average) }
 
   private func agrees(_ rate: Rational, with found: Double) -> Bool {
@@ -101,12 +102,12 @@ struct FramePace: Hashable {
     return abs(Double(steps) / rate.value - Double(steps) / found) <= 1.5 * precision
   }
 
-  /// The rate as a fraction: that of `claims` which the times agree with, else the usual one with which they do, else as
-  /// exact as the times are.
+  /// Returns the rate as a fraction: the one of `claims` that agrees with the times, otherwise the usual rate that
+  /// does, otherwise one as exact as the times are.
   func rate(among claims: [Rational]) -> FrameRate? {
     if !isVariable,
       let agreed = (claims + Self.usual).first(where: agrees)
-        // One that is missing, as where a stream was cut, changes the average and no step.
+        // A missing frame, as where a stream was cut, changes the average but no step.
         ?? claims.first(where: { agrees($0, with: ordinary) })
     {
       return FrameRate(agreed)
@@ -122,7 +123,8 @@ struct FramePace: Hashable {
 
   private static let parts: Int64 = 90_000
   private static let largestPart = 90_000
-  /// Rates that cameras, film and television have; the whole ones first, as most times are in milliseconds.
+  /// The rates that cameras, film and television use. The most common whole ones come first, because most times are in
+  /// milliseconds.
   private static let usual: [Rational] = [
     (25, 1), (30, 1), (24, 1), (50, 1), (60, 1), (30_000, 1001), (24_000, 1001), (60_000, 1001), (15, 1),
     (12, 1),
@@ -130,13 +132,14 @@ struct FramePace: Hashable {
     (8, 1), (29, 1), (48_000, 1001), (240_000, 1001), (12_000, 1001),
   ].compactMap { Rational($0.0, $0.1) }
 
-  /// The usual rate that is meant where the step of `rate` is rounded, to within so many seconds; nil where there is none.
+  /// Returns the usual rate whose step is within `slack` seconds of that of `rate`, which was rounded; nil if there is
+  /// none.
   static func usualRate(of rate: Rational, within slack: Double) -> Rational? {
     usual.first { abs(1 / $0.value - 1 / rate.value) < slack }
   }
 
-  /// The step of frames that come evenly, however their times are rounded and in whatever pattern of film on
-  /// television; else the median, as far as the precision of the times goes.
+  /// Returns the step of frames that come evenly, whatever the rounding of their times and the pulldown pattern of film
+  /// on television; otherwise the median step, as far as the precision of the times goes.
   private static func ordinaryStep(_ stretches: [[Int64]]) -> Double {
     func spans(_ frames: Int) -> [Int64] {
       stretches.flatMap { zip($0, $0.dropFirst(frames)).map { $1 &- $0 } }
@@ -157,15 +160,16 @@ struct FramePace: Hashable {
     return mean(near)
   }
 
-  /// Of some numbers; their sum may be larger than a number can be.
+  /// Returns the mean of numbers whose sum may overflow an integer.
   private static func mean(_ numbers: [Int64]) -> Double {
     numbers.reduce(0.0) { $0 + Double($1) } / Double(numbers.count)
   }
 
-  /// Where frames are stored in another order than they are shown in, some that belong before the last ones were not read.
+  /// Removes the frames after a hole near the end: if frames are not stored in display order, some that belong before
+  /// the last ones were not read.
   private static func cutHoles(_ sorted: inout [Int64], _ step: Double) {
     let start = max(3, sorted.count - mostReordered)
-    // So many could not fill a longer one.
+    // That many frames could not fill a longer hole.
     let holes = 1.5 * step...Double(mostReordered) * step
     guard start < sorted.count,
       let hole = (start..<sorted.count).first(where: { holes.contains(Double(sorted[$0] - sorted[$0 - 1])) })
@@ -175,7 +179,7 @@ struct FramePace: Hashable {
 
   private static let mostReordered = 16
 
-  /// Frames after which a pattern of pulldown begins again.
+  /// The number of frames after which the longest pulldown pattern repeats.
   private static let longestPattern = 5
 
   private static func difference(_ later: Int64, _ earlier: Int64) -> Int64? {

@@ -2,10 +2,10 @@ import CFFmpeg
 
 /// The stretches of time that a stream's packets cover, in the stream's time base.
 ///
-/// A clock may start again (the cells of a DVD, a stream that was reconnected, files that were joined) or jump ahead; what
-/// is shown is then the sum of the stretches.
+/// A clock may start again (the cells of a DVD, a stream that was reconnected, files that were joined) or jump ahead.
+/// The duration is then the sum of the stretches.
 struct PacketExtent: Hashable {
-  /// Packets whose times go on without a jump.
+  /// Packets whose times continue without a jump.
   struct Stretch: Hashable {
     fileprivate(set) var packets = 0
     fileprivate(set) var first = Int64.max
@@ -13,20 +13,20 @@ struct PacketExtent: Hashable {
     fileprivate(set) var end = Int64.min
   }
 
-  /// What is no step from one packet to the next any more, in ticks.
+  /// The limits, in ticks, beyond which a step from one packet to the next is a jump.
   struct Jump: Hashable {
     /// Back by more than this.
     let back: Int64
     /// Ahead by more than this.
     let ahead: Int64
-    /// The same where something tells that the clock goes on.
+    /// Ahead by more than this, if something shows that the clock continues.
     let pause: Int64
 
-    /// Packets after a pause that may belong before it: pictures that are shown before another one, and build on it, are
-    /// stored behind it. None where clocks are of when they are decoded.
+    /// The number of packets after a pause that may belong before it: pictures that depend on one that is shown later
+    /// are stored after it. 0 if the clock is that of decoding times.
     let mostLate: Int
 
-    /// - Parameters: in seconds.
+    /// Creates the limits; `back` and `ahead` are in seconds.
     init(back: Double, ahead: Double, in base: AVRational, isReordered: Bool = false) {
       mostLate = isReordered ? 16 : 0
       let rate = base.num > 0 && base.den > 0 ? Double(base.den) / Double(base.num) : 1
@@ -35,37 +35,37 @@ struct PacketExtent: Hashable {
       pause = Int64(min(1e15, max(1, Self.longestPause * rate)))
     }
 
-    /// Seconds of a pause that is part of a recording.
+    /// The longest pause, in seconds, that is part of a recording.
     static let longestPause = 6.0 * 3600
   }
 
   private struct Leap: Hashable {
-    /// The last that was shown before.
+    /// The latest presentation time before the step.
     let from: Int64
-    /// Packets since.
+    /// The number of packets since then.
     var packets = 0
   }
 
   private(set) var stretches: [Stretch] = []
-  /// Packets in all.
+  /// The total number of packets.
   private(set) var packets = 0
-  /// The time of decoding of the last packet.
+  /// The decoding time of the last packet.
   private var before = Int64.min
-  /// Where what is shown last stepped ahead by so much that the way back would be a jump.
+  /// The last step ahead of the presentation times so long that the way back would be a jump.
   private var leap: Leap?
-  /// Where packets were left out: how many times, and how much time passed there, in ticks.
+  /// How often packets were left out, and how much time passed there in all, in ticks.
   private var gaps = 0
   private var gapTicks = 0.0
   private var step = PacketStep()
-  /// The longest that passed from one packet to the next, in ticks.
+  /// The longest step from one packet to the next, in ticks.
   private var longestStep = 0.0
-  /// Whether the clock once starts anew by a step back.
+  /// Whether the clock at some point starts anew with a step back.
   private var stepsBack = false
-  /// Whether a step that would be a jump elsewhere was a pause.
+  /// Whether a step that would otherwise be a jump was a pause.
   private(set) var hasPauses = false
   private let jump: Jump
 
-  /// Stretches that are told apart; in a file with more its clock means nothing.
+  /// The number of stretches that are told apart. With more, the clock of a file means nothing.
   static let mostStretches = 10_000
 
   init(jump: Jump) {
@@ -73,12 +73,12 @@ struct PacketExtent: Hashable {
   }
 
   /// - Parameters:
-  ///   - time: when it is shown.
-  ///   - decoded: when it is decoded, which goes up from packet to packet; nil when that is not known.
+  ///   - time: the packet's presentation time.
+  ///   - decoded: its decoding time, which rises from packet to packet; nil if it is not known.
   ///   - isFar: whether packets between it and the one before were left out, so that only a step back is a jump.
-  ///   - isPause: whether something tells that a step ahead to it is a pause.
+  ///   - isPause: whether something shows that a step ahead to it is a pause.
   ///
-  /// Gives whether the clock starts anew with it.
+  /// Returns whether the clock starts anew with it.
   @discardableResult mutating func add(
     _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false, isPause: Bool = false
   ) -> Bool {
@@ -113,7 +113,7 @@ struct PacketExtent: Hashable {
     return isAnew
   }
 
-  /// What comes after, on a clock of its own.
+  /// Appends what comes after, on a clock of its own.
   mutating func append(_ other: PacketExtent) {
     stretches += other.stretches.prefix(max(0, Self.mostStretches - stretches.count))
     packets += other.packets
@@ -135,15 +135,15 @@ struct PacketExtent: Hashable {
     return Double(clock) - Double(max(before, last)) > Double(isPause ? jump.pause : jump.ahead) && !isFar
   }
 
-  /// Whether a packet comes after all others though its clock, which is one of many packets, steps back; or belongs before
-  /// a pause whose end was stored first.
+  /// Whether the clock continues although the decoding time, which many packets share, steps back: the packet is shown
+  /// after all others, or belongs before a pause whose end was stored first.
   private func goesOn(_ time: Int64, after last: Int64) -> Bool {
     Double(time) - Double(last) >= -Double(jump.back)
       || leap.map { $0.packets < jump.mostLate && time > $0.from } ?? false
   }
 
-  /// Whether a clock that starts anew nowhere, but pauses in between, ends at `claimed` seconds, or begins so long before:
-  /// the last packet may stay for as long as another.
+  /// Whether the stream ends at `claimed` seconds, or lasts that long, if its clock never starts anew but pauses. The
+  /// last packet may stay for as long as another.
   func mayEndWithPauses(at claimed: Double, in base: AVRational) -> Bool {
     guard base.num > 0, base.den > 0, !stepsBack, let first = stretches.first?.first,
       let last = stretches.map(\.last).max()
@@ -157,11 +157,12 @@ struct PacketExtent: Hashable {
     }
   }
 
-  /// The stretches in seconds, in their order, without those of which no length can be told: of several packets that are
-  /// all of one moment the times were never written.
+  /// Returns the stretches in seconds, in their order, without those whose length is unknown: if several packets all
+  /// have one time, times were never written.
   ///
-  /// - Parameter stated: ticks that a packet lasts which does not say so itself, as the stream's header has it; held
-  ///   against those that pass. Nil where it says nothing; such a packet lasts as long as the others do.
+  /// - Parameter stated: the number of ticks, by the stream's header, that a packet lasts that does not state its own
+  ///   duration. It is ignored if it exceeds the longest step by more than a tick. Nil if the header states none; such
+  ///   a packet lasts as long as the others do.
   func seconds(in base: AVRational, stated: Double? = nil) -> [ClosedRange<Double>] {
     guard base.num > 0, base.den > 0 else { return [] }
     let tick = Double(base.num) / Double(base.den)
@@ -173,7 +174,7 @@ struct PacketExtent: Hashable {
     }
   }
 
-  /// On average, but for the times that packets are shown for longer than most.
+  /// The average step, but no more than that of most packets, which are not shown for longer than others.
   private var ordinary: Double {
     let steps = stretches.reduce(into: (ticks: 0.0, count: 0)) { sum, stretch in
       sum.ticks += Double(stretch.last) - Double(stretch.first)
@@ -184,7 +185,8 @@ struct PacketExtent: Hashable {
     return min(mean, step.ticks ?? mean)
   }
 
-  /// Between which moments its last packet may end, in seconds, if that may be shown for as long as any other was.
+  /// Returns the range of times, in seconds, at which the last packet may end if it may be shown for as long as any
+  /// other.
   func ends(in base: AVRational) -> ClosedRange<Double>? {
     guard base.num > 0, base.den > 0, let last = stretches.last?.last else { return nil }
     let tick = Double(base.num) / Double(base.den)
@@ -192,17 +194,17 @@ struct PacketExtent: Hashable {
   }
 }
 
-/// How long streams last together, by the stretches that each of them covers.
+/// The joint duration of streams, by the stretches that each of them covers.
 struct StretchSum: Hashable {
-  /// Above 0.
+  /// The duration in seconds, above 0.
   let seconds: Double
-  /// How often the clock starts again or jumps ahead.
+  /// How often the clock starts anew or jumps ahead.
   let jumps: Int
 
-  /// - Parameter streams: stretches in seconds, in the order of the file, of each stream, those with the shortest packets
-  ///   first. Nil when there are none.
+  /// - Parameter streams: the stretches of each stream in seconds, in the order of the file. Streams with the shortest
+  ///   packets come first. Nil if there are none.
   ///
-  /// A pause of one stream while another goes on is no jump.
+  /// A pause of one stream while another continues is no jump.
   init?(_ streams: [[ClosedRange<Double>]]) {
     let joined = streams.enumerated().map { place, own in
       Self.withoutPauses(own, others: streams.enumerated().filter { $0.offset != place }.flatMap(\.element))
@@ -210,8 +212,8 @@ struct StretchSum: Hashable {
     .filter { !$0.isEmpty }
     guard let first = joined.map({ $0[0].lowerBound }).min() else { return nil }
     jumps = (joined.map(\.count).max() ?? 1) - 1
-    // The one before others that notices every jump: where several frames share a packet, as those of sound do, the end
-    // of a stretch is less certain.
+    // Use the first stream that shows every jump: where several frames share a packet, as those of sound do, the end of
+    // a stretch is less certain.
     let sums = joined.map {
       (jumps: $0.count - 1, seconds: $0.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) })
     }
@@ -220,12 +222,12 @@ struct StretchSum: Hashable {
       jumps == 0 ? sums.map(\.seconds).max() ?? 0 : sums.first { $0.jumps == jumps }?.seconds ?? 0
     // Streams that begin at different times last from the first beginning to the last end.
     let end = joined.compactMap { $0.last?.upperBound }.max() ?? first
-    // Streams that have nothing to do with one another, as those of two programs, do not add up.
+    // Unrelated streams, such as those of two programs, do not add up.
     let all = end - first
     seconds = jumps == 0 && all <= 2 * longest + 60 ? all : longest
   }
 
-  /// What comes one after the other, each on a clock of its own. Nil for nothing.
+  /// Adds up parts that follow one another, each on a clock of its own. Nil if there are none.
   init?(parts: [StretchSum]) {
     guard !parts.isEmpty else { return nil }
     seconds = parts.reduce(0) { $0 + $1.seconds }
@@ -246,12 +248,12 @@ struct StretchSum: Hashable {
     }
   }
 
-  /// Whether one of the others goes on between two stretches of a stream, in seconds.
+  /// Returns whether one of the others continues between two stretches of a stream. All times are in seconds.
   static func isPause(from end: Double, to start: Double, others: [ClosedRange<Double>]) -> Bool {
     start >= end
       && others.contains { $0.lowerBound <= end + tolerance && $0.upperBound >= start - tolerance }
   }
 
-  /// Seconds that streams beside one another may be apart.
+  /// The number of seconds by which parallel streams may be apart.
   private static let tolerance = 1.0
 }

@@ -1,20 +1,20 @@
-/// Some packets of a stream, spread about evenly over those that were looked at, however many these are.
+/// A sample of a stream's packets, spread about evenly over those that were read, however many there are.
 struct PacketSample: Hashable {
   struct Packet: Hashable {
-    /// Where it lies, without the container's own headers.
+    /// Its position, without the container's own headers.
     let bytes: Range<Int64>
     fileprivate let time: Int64
-    /// Ticks to the next one; nil where packets after it were left out.
+    /// The ticks to the next packet; nil if packets after it were left out.
     fileprivate(set) var step: Int64?
   }
 
   private(set) var packets: [Packet] = []
   private var seen = 0
-  /// One of how many is kept.
+  /// One packet of this many is kept.
   private var every = 1
   private static let most = 32
 
-  /// - Parameter isApart: whether what passed since the one before is no step.
+  /// - Parameter isApart: whether the time since the packet before is no step.
   mutating func add(_ time: Int64, bytes: Range<Int64>, isApart: Bool) {
     if !isApart, seen > 0, (seen - 1) % every == 0, let last = packets.last {
       let (step, overflow) = time.subtractingReportingOverflow(last.time)
@@ -30,7 +30,7 @@ struct PacketSample: Hashable {
     packets.append(Packet(bytes: bytes, time: time))
   }
 
-  /// The size that most of them have about, in bytes.
+  /// The median size of the packets, in bytes.
   var usualSize: Int? {
     packets.isEmpty ? nil : packets.map(\.bytes.count).sorted()[packets.count / 2]
   }

@@ -1,17 +1,17 @@
-/// How long a packet lasts that does not say so itself: as long as most of those before it. Pauses of a recording, in which
-/// a picture stays, do not count for that.
+/// The duration of a packet that does not state its own: that of most packets before it. Pauses of a recording, in
+/// which a picture stays, do not count.
 package struct PacketStep: Hashable, Sendable {
-  /// When the last packets are shown, in their order.
+  /// The presentation times of the last packets, in ascending order.
   private var times: [Int64] = []
-  /// The step of those before the clock was interrupted.
+  /// The step before the clock was interrupted.
   private var before: Double?
 
-  /// Steps that are looked at.
+  /// The number of steps that are used.
   private static let most = 64
 
   package init() {}
 
-  /// - Parameter isApart: whether what passes between it and the one before is no step.
+  /// - Parameter isApart: whether the time since the packet before is no step.
   package mutating func add(_ time: Int64, isApart: Bool = false) {
     if isApart {
       before = ticks
@@ -23,12 +23,12 @@ package struct PacketStep: Hashable, Sendable {
     if times.count > 2 * Self.most { times.removeFirst(Self.most) }
   }
 
-  /// Nil for fewer than two packets.
+  /// The duration in ticks; nil for fewer than two packets.
   package var ticks: Double? {
     let steps = zip(times, times.dropFirst()).suffix(Self.most).map { Double($1) - Double($0) }.sorted()
     guard !steps.isEmpty else { return before }
     let middle = steps[steps.count / 2]
-    // However whole ticks are rounded.
+    // Steps that differ only by rounding to whole ticks.
     let near = steps.filter { abs($0 - middle) <= 1 }
     return near.reduce(0, +) / Double(near.count)
   }

@@ -1,22 +1,22 @@
-/// Places of a file at moments that lie about evenly in time, where bytes do not pass evenly: half of a file may be one
-/// scene.
+/// Places in a file that are spread about evenly in time. Bytes do not pass evenly: half of a file may be one scene.
 enum SpreadPlaces {
-  /// When something is shown, and where it stands.
+  /// The presentation time of something, and its position.
   struct Mark {
     let time: Int64
     let place: Int64
   }
 
   /// - Parameters:
-  ///   - count: how many there are between the two ends where bytes pass evenly; elsewhere up to twice as many.
-  ///   - find: what comes first from a place on.
+  ///   - count: the number of places between the two ends if bytes pass evenly; otherwise there are up to twice as
+  ///     many.
+  ///   - find: returns what comes first from a place on.
   static func between(_ start: Mark, _ end: Mark, count: Int, _ find: (Int64) -> Mark?) -> [Int64] {
     var marks = [start, end]
     var exhausted: Set<Int64> = []
     let longestWanted = (Double(end.time) - Double(start.time)) / Double(count)
     for _ in 0..<(4 * count) where marks.count < 2 * count + 2 {
       let gaps = marks.indices.dropLast().filter { !exhausted.contains(marks[$0].place) }
-      // Where most time passes.
+      // The gap in which most time passes.
       let longest = gaps.max { span(marks, $0) < span(marks, $1) }
       guard let longest, span(marks, longest) > max(0, longestWanted) else { break }
       let (left, right) = (marks[longest], marks[longest + 1])

@@ -1,19 +1,20 @@
 import CFFmpeg
 import ReelCore
 
-/// The rate of pictures that the bitstream's own parameters state (ITU-T H.264, E.2.1; H.265, E.3.1).
+/// The frame rate that the bitstream's own parameters state (ITU-T H.264, E.2.1; H.265, E.3.1).
 struct BitstreamRate: Hashable {
-  /// Frames a second.
+  /// Frames per second.
   let rate: Rational
-  /// Whether it is the clock's rather than the pictures': where H.264 does not say that its rate is fixed, some encoders
-  /// state that of fields, or ticks of any clock.
+  /// Whether the rate may be that of a clock rather than of the pictures. If H.264 does not declare its rate as
+  /// fixed, some encoders state that of fields, or the ticks of any clock.
   let isLoose: Bool
-  /// Whether pictures may be shown longer than one of its steps, as film on television is.
+  /// Whether pictures may be shown for longer than one step, as in film on television (telecine).
   private let mayRepeat: Bool
-  /// By how much faster they may come then: each of two fields may have been counted. Nil where nothing is known of that.
+  /// How many times faster than stated the pictures may come in that case: twice, if each of two fields may have been
+  /// counted. Nil if nothing is known about that.
   private let mostFields: Double?
 
-  /// Nil where nothing is stated.
+  /// Returns nil if the stream states no rate.
   init?(_ stream: StreamChoice.Stream) {
     guard let parameters = stream.pointee.codecpar else { return nil }
     switch parameters.pointee.codec_id {
@@ -38,7 +39,7 @@ struct BitstreamRate: Hashable {
     }
   }
 
-  /// By the code in a sequence header (ISO/IEC 13818-2, 6.3.3).
+  /// Returns the rate for the code in a sequence header (ISO/IEC 13818-2, 6.3.3).
   private static func sequenceRate(_ bytes: [UInt8]) -> Rational? {
     guard bytes.count >= 8, bytes.starts(with: [0, 0, 1, 0xB3]) else { return nil }
     let rates = [
@@ -48,7 +49,8 @@ struct BitstreamRate: Hashable {
     return (1...8).contains(code) ? Rational(rates[code - 1].0, rates[code - 1].1) : nil
   }
 
-  /// Whether the extension of the sequence says that no picture is a field (6.2.2.3); those of MPEG-1 have none.
+  /// Whether the sequence extension declares that no picture is a field (6.2.2.3). True for MPEG-1, which has no such
+  /// extension.
   private static func isProgressive(_ bytes: [UInt8]) -> Bool {
     let units = StartCodeUnits(bytes).prefix(8)
     guard let own = units.first(where: { $0.first == 0xB5 && $0.dropFirst().first.map { $0 >> 4 } == 1 })
@@ -58,15 +60,16 @@ struct BitstreamRate: Hashable {
     return own.dropFirst(2).first.map { $0 & 8 != 0 } ?? false
   }
 
-  /// Whether pictures that come so fast are as it says, to a fiftieth.
+  /// Whether the stated rate agrees with the measured rate `found`, to within a fiftieth.
   func agrees(with found: Double) -> Bool { Self.isNear(rate.value, found) }
 
-  /// Whether it says otherwise than that pictures come so fast.
-  /// - Parameter byFields: whether that counts of pictures that may stay for longer: without reading them nothing is known of
-  ///   it in MP4, whose header has no record of MPEG-2.
+  /// Whether the stated rate contradicts the measured rate `found`.
+  ///
+  /// - Parameter byFields: whether to compare pictures that may be shown for longer than one step. In MP4, whose
+  ///   header has no record of MPEG-2, nothing is known about these without reading them.
   func contradicts(_ found: Double, byFields: Bool = true) -> Bool {
     guard rate.value > 0, rate.value <= ContentEvidence.fastest, !agrees(with: found) else { return false }
-    // Those that may stay for longer do not come faster.
+    // Pictures that may be shown for longer still do not come faster.
     if mayRepeat { return byFields && mostFields.map { found > 1.02 * $0 * rate.value } ?? false }
     return !isLoose || !Self.isNear(rate.value, 2 * found) && !Self.isNear(2 * rate.value, found)
   }
@@ -75,14 +78,14 @@ struct BitstreamRate: Hashable {
     abs(stated - found) <= 0.02 * found
   }
 
-  /// Whether a rate that is stated is one that was found, and not rather the other one, which may be as near as a hundredth.
+  /// Whether a stated rate matches `found` rather than `other`, which may differ by as little as a hundredth.
   static func isNear(_ stated: Double, _ found: Double, than other: Double) -> Bool {
     isNear(stated, found) && abs(stated - found) < abs(stated - other)
   }
 }
 
 extension H264SequenceParameters {
-  /// Of a stream's own header; nil where it has none.
+  /// Reads the parameters in a stream's own header; nil if it has none.
   init?(of parameters: UnsafeMutablePointer<AVCodecParameters>) {
     let record = BitstreamHeader.extradata(of: parameters)
     let set =

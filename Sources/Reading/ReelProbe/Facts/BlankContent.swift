@@ -1,20 +1,21 @@
 import CFFmpeg
 import ReelCore
 
-/// A part of a file's content that is nothing but zeros, as in one whose room was allocated before it was downloaded, copied
-/// or recovered, and never filled: its index, or what stands behind, is whole, and the content is not there. No coded frame
-/// and no container's unit begins with so many zeros; plain pixels do, and so does what MXF pads.
+/// A part of a file's content that is nothing but zeros, as in a file whose space was allocated before it was
+/// downloaded, copied or recovered, and then never filled. Its index, or what follows the zeros, is intact, but the
+/// content is missing. No coded frame and no unit of a container begins with so many zeros; uncompressed pixels and
+/// MXF's padding do.
 struct BlankContent {
-  /// Bytes in which zeros were found, not necessarily all of them.
+  /// A range in which zeros were found, not necessarily all of them.
   let bytes: Range<Int64>
-  /// Whether the file counts on what should be there: its index does, its length, or what comes after it.
+  /// Whether the file shows that content should be there: by its index, its stated length, or what follows the zeros.
   let isMissing: Bool
-  /// Whether it begins the file, or goes on to its end.
+  /// Whether the range starts at the beginning of the file, or reaches its end.
   let isOuter: Bool
-  /// When the first sample that is not there is due, in the stream's time base; nil where no index tells.
+  /// The time at which the first missing sample is due, in the stream's time base; nil if no index tells.
   var firstTime: Int64?
 
-  /// Nil where there is none, and for a file that is far away, where each look is a request.
+  /// Returns nil if there is none, and for a remote file, where each look would be a request.
   static func found(in file: BoundedSource, _ structure: FileStructure, _ streams: StreamChoice)
     -> BlankContent?
   {
@@ -26,7 +27,7 @@ struct BlankContent {
     guard let iso = structure.iso else { return stretch(in: file, structure, codec, sounds) }
     if iso.external == true { return nil }
     if iso.fragments > 0 {
-      // A fragment has the sound of all its pictures in one piece.
+      // A fragment stores the sound of all its pictures in one piece.
       let silence = zip(streams.audios, sounds).filter { !coded.contains($1) }.reduce(Int64(0)) {
         let run = iso.fragmentTable?.runs[UInt32(truncatingIfNeeded: $1.0.pointee.id)]
         return $0.addingClamped(run?.mostBytes ?? 0)
@@ -36,7 +37,7 @@ struct BlankContent {
     if let found = isPlain(codec) ? nil : samples(of: stream, in: file) { return found }
     for (sound, codec) in zip(streams.audios, sounds) where coded.contains(codec) {
       if var found = samples(of: sound, in: file) {
-        // Its clock is another one.
+        // Its time base is not that of the video.
         found.firstTime = nil
         return found
       }
@@ -53,16 +54,16 @@ struct BlankContent {
           : ", and nothing tells whether anything should be there"))
   }
 
-  /// Places that are looked at, spread evenly, and the end.
+  /// The number of steps between the places to look at, which are spread evenly from the beginning to the end.
   private static let looks: Int64 = 16
 }
 
 // MARK: By the index
 
 extension BlankContent {
-  /// Bytes of a sample that are looked at.
+  /// The most bytes of a sample to look at.
   private static let mostOfSample: Int64 = 4096
-  /// Smaller ones say nothing.
+  /// The smallest sample to look at: zeros in a shorter one mean nothing.
   private static let leastSample = 8
 
   private static func samples(of stream: StreamChoice.Stream, in file: BoundedSource) -> BlankContent? {
@@ -94,14 +95,14 @@ extension BlankContent {
     return nil
   }
 
-  /// Sound whose silence is not zeros.
+  /// Codecs of sound whose silence is not stored as zeros.
   private static let coded: Set<AVCodecID> = [
     AV_CODEC_ID_AAC, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3,
     AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS,
     AV_CODEC_ID_FLAC, AV_CODEC_ID_AMR_NB, AV_CODEC_ID_AMR_WB, AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2,
   ]
 
-  /// Whether its black may be zeros: pixels that are stored as they are, or a codec that nobody knows.
+  /// Whether the codec may store black as zeros: it is lossless and codes each picture by itself, or it is unknown.
   private static func isPlain(_ codec: AVCodecID) -> Bool {
     guard let properties = avcodec_descriptor_get(codec)?.pointee.props else { return true }
     let whole = AV_CODEC_PROP_INTRA_ONLY | AV_CODEC_PROP_LOSSLESS
@@ -114,24 +115,25 @@ extension BlankContent {
 extension BlankContent {
   private static let window: Int64 = 512
 
-  /// Zeros that have a meaning nowhere in a file of so many bytes; nil where they may.
+  /// Returns the number of contiguous zeros that have no meaning anywhere in a file of `size` bytes; nil if any
+  /// number may have one.
   ///
-  /// - Parameter silence: bytes of uncompressed sound that stand together.
+  /// - Parameter silence: bytes of uncompressed sound that are stored in one piece.
   private static func least(
     _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID], silence: Int64, of size: Int64
   ) -> Int64? {
     switch container {
-    // Each packet has a header, and so few bytes.
+    // Each packet has a header, and holds only few bytes.
     case .mpegTS, .m2ts: 2 * window
-    // As many as a packet or a page has, twice.
+    // Twice what a packet or a page can hold.
     case .mpegPS, .ogg, .asf: 128 << 10
     case .mxf: nil
     default:
       if !predicted.contains(codec) {
         nil
       } else {
-        // Silence is zeros, too, of as many seconds as stand together; and encoders fill each picture up to a constant
-        // rate, so to its part of the file (ISO/IEC 14496-10, 7.4.2.10).
+        // Silence is zeros, too, for as many seconds of sound as are stored in one piece. Encoders also pad each
+        // picture up to a constant rate, and so up to its share of the file (ISO/IEC 14496-10, 7.4.2.10).
         sounds.allSatisfy { coded.contains($0) }
           ? min(1 << 20, max(16 << 10, size / looks)) : max(4 << 20, silence.addingClamped(window))
       }
@@ -153,7 +155,7 @@ extension BlankContent {
       isOuter: isHead || isTail)
   }
 
-  /// Pictures that are coded by what changes, and as large as that is.
+  /// Codecs that code the changes between pictures, so that a picture is as large as these changes.
   private static let predicted: Set<AVCodecID> = [
     AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1, AV_CODEC_ID_MPEG4,
     AV_CODEC_ID_MSMPEG4V1, AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1,
@@ -162,8 +164,9 @@ extension BlankContent {
     AV_CODEC_ID_WMV3, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40,
   ]
 
-  /// The first stretch of zeros in place of content that a look meets, of which `least` stand together: silence and
-  /// filled-up pictures are zeros with headers between them. Beyond these it is taken to have no gaps.
+  /// Returns the first stretch of zeros in place of content that a look meets. At least `least` of them have to be
+  /// contiguous, because silence and padded pictures are zeros with headers between them. The rest of the stretch is
+  /// assumed to have no gaps.
   private static func zeros(
     in file: BoundedSource, atLeast least: Int64, _ structure: FileStructure
   ) -> Range<Int64>? {
@@ -172,7 +175,7 @@ extension BlankContent {
       return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 }
     }
     let places = (0...looks).map { (file.size - window) / looks * $0 } + [file.size - window]
-    /// The place nearest to `good` that is blank, to within a window.
+    /// Returns the blank place nearest to `good`, to within a window.
     func edge(_ blank: Int64, _ good: Int64) -> Int64 {
       var (blank, good) = (blank, good)
       while abs(blank - good) > window {
@@ -188,7 +191,8 @@ extension BlankContent {
       let end = next.map { edge(places[number], $0) + window } ?? file.size
       return (start - Int64(before.reversed().prefix { $0 == 0 }.count))..<max(start, end)
     }
-    // How far there is nothing more to be found: zeros that are too few, or in a unit that is for nothing else.
+    // The place up to which nothing more can be found: the zeros before it are too few, or lie in a unit without
+    // media.
     var passed: Int64 = 0
     for (number, place) in places.enumerated() where place >= passed && isBlank(place) {
       let run = run(around: place, in: file, upTo: least)
@@ -207,7 +211,7 @@ extension BlankContent {
     return nil
   }
 
-  /// Zeros that stand together before and after `place`, until there are `enough`.
+  /// Returns the contiguous zeros before and after `place`, until there are `enough`.
   private static func run(around place: Int64, in file: BoundedSource, upTo enough: Int64) -> Range<Int64> {
     var (start, end) = (place, place)
     while end - start < enough {
@@ -226,11 +230,12 @@ extension BlankContent {
   }
 
   private static let piece: Int64 = 64 << 10
-  /// Where more may be silence, nothing is looked for: all of it would have to be read.
+  /// The most bytes of sound in one piece. If there may be more silence, nothing is searched for, because all of it
+  /// would have to be read.
   private static let mostSilence: Int64 = 64 << 20
 
-  /// Whether the zeros are what a unit holds that is for nothing else: `free` and `skip` boxes (ISO/IEC 14496-12, 8.1.2),
-  /// `JUNK` chunks, `Void` elements (RFC 8794, 11.3.2).
+  /// Whether the zeros are the contents of a unit that serves as padding: `free` and `skip` boxes (ISO/IEC 14496-12,
+  /// 8.1.2), `JUNK` chunks, `Void` elements (RFC 8794, 11.3.2).
   private static func isPadding(_ zeros: Range<Int64>, in file: BoundedSource) -> Bool {
     let reach = min(24, zeros.lowerBound)
     let before = file.bytes(at: zeros.lowerBound - reach, count: Int(reach))
@@ -248,12 +253,12 @@ extension BlankContent {
 }
 
 extension FileStructure {
-  /// Where the outermost unit at `place` ends, if it is one that holds no media, such as an attachment.
+  /// Returns the end of the outermost unit at `place`, if that holds no media, such as an attachment.
   fileprivate func endWithoutMedia(at place: Int64, in file: BoundedSource) -> Int64? {
     iso.map { $0.endWithoutMedia(at: place) } ?? matroska?.endWithoutMedia(at: place, in: file)
   }
 
-  /// Whether the file says that there is content in `range`, which goes on to its end.
+  /// Whether the file says that there is content in `range`, which reaches its end.
   fileprivate func counts(on range: Range<Int64>, in file: BoundedSource) -> Bool {
     if let iso { return iso.end == file.size }
     if let matroska { return matroska.segmentEnd ?? 0 > range.lowerBound }

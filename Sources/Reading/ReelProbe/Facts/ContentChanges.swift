@@ -1,27 +1,27 @@
 import CFFmpeg
 import ReelCore
 
-/// Where pictures change their size or their shape, or sound its channels or its rate, in the middle of a file: by the headers
-/// within all of its packets.
+/// Changes of the pictures' size or shape, or of the sound's channels or rate, within a file. They are found by the
+/// headers in all of its packets.
 struct ContentChanges {
   private let video: StreamChoice.Stream?
   private let audios: [StreamChoice.Stream]
-  /// Whether nothing but the pictures states the shape of their pixels.
+  /// Whether only the pictures state the shape of their pixels.
   private let isMultiplex: Bool
-  /// At the beginning, and what comes after it first.
+  /// What the pictures are at the beginning, and the first other size that follows.
   private var pictures: (first: Picture?, size: PixelSize?)
   private var shape: MediaWarning?
   private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
 
-  /// Packets of another sound that are no damage.
+  /// The number of packets with other sound from which on that is a change, and not damage.
   private static let telling = 8
-  /// Bytes of a packet in which its headers stand.
+  /// The number of bytes of a packet in which to look for its headers.
   private static let lookedAt = 65_536
 
-  /// What the headers of a picture say of it.
+  /// What the headers of a picture say about it.
   private struct Picture {
     let size: PixelSize
-    /// Nil where it is not said.
+    /// Nil if it is not stated.
     let pixel: SampleAspectRatio?
 
     init(_ width: Int, _ height: Int, _ pixel: SampleAspectRatio? = nil) {
@@ -106,7 +106,7 @@ struct ContentChanges {
     return Array(UnsafeBufferPointer(start: data, count: min(most, Int(packet.pointee.size))))
   }
 
-  /// What takes the place of the record beside the packets from here on.
+  /// Returns the record that replaces the stream's own from this packet on; nil if there is none.
   private static func newRecord(_ packet: UnsafeMutablePointer<AVPacket>) -> [UInt8]? {
     var size = 0
     return av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size).map {
@@ -114,7 +114,7 @@ struct ContentChanges {
     }
   }
 
-  /// By the codec's record; of H.264 and HEVC only.
+  /// Returns the size that a codec's record states; only of H.264 and HEVC.
   static func size(_ codec: AVCodecID, record: [UInt8]) -> PixelSize? { picture(codec, record: record)?.size }
 
   private static func picture(_ codec: AVCodecID, record: [UInt8]) -> Picture? {
@@ -143,7 +143,7 @@ struct ContentChanges {
         Picture($0.width, $0.height, $0.pixel)
       }
     case AV_CODEC_ID_AV1:
-      // A frame ends where its sample does.
+      // The end of the sample delimits the frame, so the whole packet is needed.
       return AV1FrameHeader(firstOf: AV1Units(BitstreamHeader.bytes(of: packet)[...]), told: nil).map {
         Picture($0.width, $0.height)
       }
@@ -184,7 +184,7 @@ extension MediaWarning {
       fact: "video", stated: .text("\(first)"), measured: .text("\(other)"))
   }
 
-  /// Nil where they are the same shape.
+  /// Returns nil if both are the same shape.
   static func changedShape(_ first: SampleAspectRatio, _ other: SampleAspectRatio) -> MediaWarning? {
     guard abs(first.ratio.value / other.ratio.value - 1) > 0.01 else { return nil }
     return MediaWarning(
@@ -193,7 +193,9 @@ extension MediaWarning {
       fact: "video.sampleAspectRatio", stated: .text("\(first)"), measured: .text("\(other)"))
   }
 
-  /// - Parameter first: nil for standard range, as is `other`.
+  /// - Parameters:
+  ///   - first: the range at the beginning; nil for standard range.
+  ///   - other: the range that follows; nil for standard range.
   static func changedRange(_ first: HDR.Kind?, _ other: HDR.Kind?) -> MediaWarning {
     MediaWarning(
       .contentChanges,
@@ -201,7 +203,7 @@ extension MediaWarning {
       fact: "video.hdr", stated: first.map { .text($0.rawValue) }, measured: other.map { .text($0.rawValue) })
   }
 
-  /// Nil where they do not contradict one another.
+  /// Returns nil if the two do not contradict each other.
   static func changedSound(_ first: SoundHeader, _ other: SoundHeader, place: Int) -> MediaWarning? {
     guard other.contradicts(first) else { return nil }
     let isOfChannels = other.channels != nil && other.channels != first.channels
@@ -217,7 +219,7 @@ extension MediaWarning {
 }
 
 extension SoundHeader {
-  /// Whether both tell of something, and not the same.
+  /// Whether both state the channels or the rate, and differ in these.
   fileprivate func contradicts(_ other: SoundHeader) -> Bool {
     func differ(_ one: Int?, _ two: Int?) -> Bool { one != nil && two != nil && one != two }
     return differ(channels, other.channels) || differ(sampleRate, other.sampleRate)

@@ -1,37 +1,39 @@
 import CFFmpeg
 import ReelCore
 
-/// What the content of a file that is no MP4 says of its length, its pace and its sound, where its headers only claim it.
+/// What the content of a file outside the MP4 family says about its duration, its pace and its sound, about which its
+/// headers only make claims.
 struct ContentEvidence {
   let structure: FileStructure
   let header: HeaderFacts
   let streams: StreamChoice
   let size: Int64
-  /// When its packets are shown; nil where that is not known.
+  /// The presentation times of its packets; nil if they are not known.
   let clock: ContentClock?
-  /// How long its pictures and its sound last together by their times; nil where these don't tell.
+  /// The total time of its pictures and its sound by their times; nil if they have none.
   let sum: StretchSum?
-  /// When the last of their packets ends.
+  /// The time at which the last of their packets ends.
   let end: Double?
-  /// Between which moments it may.
+  /// The earliest and the latest moment at which that packet may end.
   private let ends: ClosedRange<Double>?
-  /// How much faster the container's clock runs than that of the sound, of which each packet lasts as long as its codec
-  /// says; 1 where they agree, or nothing tells.
+  /// How many times faster the container's clock runs than that of the sound, each packet of which lasts as long as
+  /// its codec says; 1 if they agree, or if there is no evidence.
   let speed: Double
-  /// The sounds that are not what their codec's header says, by the index of the stream.
+  /// The sounds whose times contradict their codec's header, by the index of the stream.
   private let falseSounds: [Int32: FalseSound]
-  /// Whether the sound tells how fast the clock runs.
+  /// Whether the sound shows how fast the clock runs.
   private let isClockHeard: Bool
-  /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
+  /// Whether the pace of a large file can be determined only from all of its packets. These were then examined,
+  /// unless there are too many.
   private let needsAll: Bool
   private let isFar: Bool
-  /// The numbers of the tracks that the header lists; nil where it has no list, or none is needed.
+  /// The numbers of the tracks that the header lists; nil if it has no list, or none is needed.
   private let listed: Set<Int>?
   /// The first packets of a multiplex.
   private let beginning: MultiplexBeginning?
-  /// The size that an FLV's `onMetaData` gives its pictures.
+  /// The size of the pictures that an FLV's `onMetaData` states.
   private let metadataSize: PixelSize?
-  /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
+  /// The frames of an AVI, counted by their chunks; nil if its index and the header of their stream agree.
   private let frames: AVIFrames?
 
   init(
@@ -57,7 +59,8 @@ struct ContentEvidence {
     let keys = (streams.videos + streams.audios).map {
       ContentClock.key(of: $0, among: streams, in: structure)
     }
-    // Subtitles may stay for as long as they like. The scrambled streams' times are those of the program.
+    // Count pictures and sound only, as subtitles may stay for any time. Of scrambled streams only the times of the
+    // whole program are known.
     let isKnown = !structure.hasScrambled(streams) && !keys.isEmpty && !keys.contains(nil)
     let own = isKnown ? Set(keys.compactMap { $0 }) : nil
     sum = clock?.sum(of: own)
@@ -73,9 +76,9 @@ struct ContentEvidence {
     falseSounds = heard != nil ? [:] : Self.falseSounds(times, streams, structure, told)
   }
 
-  /// Whether the sounds do not tell how fast the clock of the blocks runs: one of them agrees with it, or the rates that the
-  /// header and the pictures state agree with the times of the pictures as they are, and not with these at the pace of the
-  /// sound.
+  /// Whether the sound gives no reason to correct the clock of the blocks. That is so if there is no evidence from
+  /// sound, if one sound agrees with the clock, or if the rates that the header and the pictures state agree with the
+  /// pictures' times as they are, and not with these times as corrected by the sound.
   private static func isRight(
     _ clock: ContentClock?, _ times: SoundTimes?, _ streams: StreamChoice, _ structure: FileStructure,
     _ header: HeaderFacts
@@ -93,6 +96,8 @@ struct ContentEvidence {
     return agree(with: pace.ordinary, not: slowed) && !agree(with: slowed, not: pace.ordinary)
   }
 
+  /// Returns the sounds whose times contradict their codec's header.
+  ///
   /// - Parameter claimed: the rate that an FLV's `onMetaData` states.
   private static func falseSounds(
     _ times: SoundTimes?, _ streams: StreamChoice, _ structure: FileStructure, _ claimed: Double?
@@ -117,7 +122,7 @@ struct ContentEvidence {
     return found
   }
 
-  /// Of frames that come unevenly, or on a clock that jumps, only all of them tell how fast they come.
+  /// Whether the pace can be determined only from all packets, because frames come unevenly or the clock jumps.
   private static func needsAll(
     _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, isFar: Bool
   ) -> Bool {
@@ -129,16 +134,18 @@ struct ContentEvidence {
 
   // MARK: Duration
 
-  /// Seconds that the header claims.
+  /// The duration in seconds that the header claims.
   var claimed: Double? { structure.metadataDuration ?? header.duration }
 
-  /// Whether how long an Ogg file lasts is counted from its pages, as FFmpeg takes the word of each.
+  /// Whether the duration of an Ogg file is counted from its pages, because FFmpeg relies on the time that each
+  /// states.
   var pagesTell: Bool {
     guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
     return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate
   }
 
-  /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
+  /// Returns the duration by the times of the packets, or the header's if that agrees with them; nil if the times are
+  /// inconclusive.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
     if pagesTell, let found = structure.ogg?.seconds {
@@ -147,14 +154,14 @@ struct ContentEvidence {
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
-      // FFmpeg's own knows how long the last picture lasts, of the last packet of sound one frame, and nothing of what lies
-      // between.
+      // FFmpeg's estimate includes the duration of the last picture, but only one frame of the last packet of sound,
+      // and ignores everything between the first and the last packets.
       if sum.jumps == 0, let estimated = streams.estimatedSeconds(context),
         abs(estimated - seconds) <= max(0.5, seconds * 0.01)
-          // Where few pictures have a time, the last one would last as long as several.
+          // If few pictures have a timestamp, the last one would seem to last as long as several.
           || structure.container == .mpegPS && mayLackTimes && estimated < seconds
       {
-        // It rounds to microseconds.
+        // FFmpeg's estimate is rounded to microseconds.
         guard seconds - estimated > 0.001, endsWithSound else { return nil }
       }
       return FoundDuration(seconds, clock.isWhole ? .packets : .estimated, size: size)
@@ -174,39 +181,42 @@ struct ContentEvidence {
     return FoundDuration(seconds, .packets, size: size)
   }
 
-  /// Whether the last packet of a multiplex is of sound.
+  /// Whether the sound of a multiplex ends after its pictures.
   private var endsWithSound: Bool {
     guard let clock, clock.isWhole, let sound = clock.end(of: Set(streams.audios.compactMap { key(of: $0) }))
     else { return false }
     return clock.end(of: Set(streams.videos.compactMap { key(of: $0) })).map { sound > $0 } ?? true
   }
 
-  /// When the last packet ends, where the first begins about when it should: what comes before that is no part of it.
+  /// The time at which the last packet ends, if the first begins about when it should; otherwise nil, because what
+  /// comes before the first packet is not part of the content.
   private var endIfPrompt: Double? {
     guard let sum, let end, end - sum.seconds <= max(1, 0.1 * sum.seconds) else { return nil }
     return end
   }
 
-  /// Whether the last picture may stay until then, as none of the times tells otherwise: some stayed for as long.
+  /// Whether the last picture may stay until `claimed`: none of the times says otherwise, and others stayed for as
+  /// long.
   func mayEnd(at claimed: Double) -> Bool {
     guard let sum, sum.jumps == 0, speed == 1, let end, let ends else { return false }
     return ends.contains(claimed) && endIfPrompt != nil || ends.contains(claimed + end - sum.seconds)
   }
 
-  /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
+  /// The duration of an AVI: the number of its frames, by its index if there is one, each as long as the header of
+  /// its stream says.
   private var counted: FoundDuration? {
     guard let avi = structure.avi else { return nil }
     if let seconds = structure.aviParts?.seconds, structure.truncated != true {
       return FoundDuration(seconds, .packets, size: size)
     }
-    // Of a file that was cut off the header knows how long it was.
+    // The header of a truncated file still states how long the whole file was.
     guard structure.truncated != true else {
       return FoundDuration(avi.streams.compactMap(\.seconds).max(), .stream, size: size)
     }
     guard let frames = countedFrames else { return nil }
     if let own = frames.stated, abs(own - frames.seconds) <= max(0.1, own * 0.01) {
       if avi.hasStoppedClock { return FoundDuration(own, .stream, size: size) }
-      // Of sound of a constant rate FFmpeg tells none.
+      // FFmpeg does not report how long sound of a constant rate lasts.
       let sounds = streams.audios.compactMap { plainSeconds(avi, $0) }
       guard let longest = sounds.max(), longest > own, unlikeLengths(avi) == nil else { return nil }
       let others = avi.streams.filter { ["vids", "auds"].contains($0.type) && $0.sampleSize == 0 }
@@ -215,8 +225,8 @@ struct ContentEvidence {
     return FoundDuration(frames.seconds, .packets, size: size)
   }
 
-  /// Seconds of uncompressed sound, or some that is as regular, by its chunks: a size in the index alone is a claim, so the
-  /// header has to say the same.
+  /// Returns the duration in seconds of sound that is uncompressed, or equally regular, by its chunks. The header has
+  /// to state the same, because a size in the index alone is only a claim.
   private func plainSeconds(_ avi: AVIHeaders, _ stream: StreamChoice.Stream) -> Double? {
     let place = Int(stream.pointee.index)
     guard avi.streams.indices.contains(place), avi.streams[place].sampleSize > 0,
@@ -242,26 +252,27 @@ struct ContentEvidence {
     return AVIFrames(file, avi, stream: place)
   }
 
-  /// FFmpeg leaves out the empty chunks of frames that were dropped, and counts them, but for those at the end.
+  /// Returns the number of frames in the index. FFmpeg leaves out the empty chunks of dropped frames, but counts
+  /// them, except those at the end.
   private static func indexedFrames(_ stream: StreamChoice.Stream) -> Double? {
     let index = reel_index_summary(stream)
     return index.entries > 0 ? max(Double(index.entries), Double(index.last_time) + 1) : nil
   }
 
-  /// Seconds of as many frames as an AVI has, and of as many as the header of their stream says.
+  /// The duration in seconds of as many frames as an AVI has, and of as many as the header of their stream states.
   private var countedFrames: (seconds: Double, stated: Double?)? {
     guard let avi = structure.avi, let stream = streams.video, let rate = header.rates[stream.pointee.index]
     else { return nil }
     let place = Int(stream.pointee.index)
     let stated = avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
-    // Of a file of several lists of chunks those of the first were counted.
+    // With several lists of chunks, one of the counts may cover only the first list, so the larger one is used.
     let own = frames.flatMap { $0.isEndLost ? nil : Double($0.count) }
     let counts = [avi.hasIndex && frames?.isEndLost != true ? Self.indexedFrames(stream) : nil, own]
     return counts.compactMap { $0 }.max().map { ($0 / rate.value, stated) }
   }
 
-  /// Of an AVI that drops frames, by leaving their chunks empty: how fast those come that are there. Nil where it drops
-  /// none, and where nothing tells.
+  /// Returns the pace of the frames that an AVI really has, if it drops others by leaving their chunks empty. Nil if
+  /// it drops none, or if the pace can't be determined.
   private func paceOfKept(_ stream: StreamChoice.Stream) -> FramePace? {
     guard let avi = structure.avi else { return nil }
     let times = avi.hasIndex ? Self.indexed(stream) : frames?.times
@@ -269,7 +280,7 @@ struct ContentEvidence {
     return FramePace(PacketTimes([times]), in: stream.pointee.time_base, isCut: false)
   }
 
-  /// Frames of an index that are looked at: ten hours.
+  /// The most frames of an index to examine: those of ten hours.
   private static let mostIndexed: Int32 = 1 << 20
 
   private static func indexed(_ stream: StreamChoice.Stream) -> [Int64] {
@@ -278,7 +289,7 @@ struct ContentEvidence {
     }
   }
 
-  /// - Parameter one: nil for a size that no picture has.
+  /// - Parameter one: nil for a size that no picture can have.
   private static func sizes(_ one: PixelSize?, _ other: PixelSize) -> MediaWarning {
     MediaWarning(
       .sizeMismatch,
@@ -286,7 +297,8 @@ struct ContentEvidence {
       fact: "video", stated: one.map { .text("\($0)") }, measured: .text("\(other)"))
   }
 
-  /// Streams of an AVI of the shortest and the longest duration, where these differ, and either is not as long by its chunks.
+  /// Returns the shortest and the longest duration among the streams of an AVI, if these differ and the chunks do not
+  /// confirm both.
   private func unlikeLengths(_ avi: AVIHeaders) -> (least: Double, most: Double)? {
     let lengths = avi.streams.enumerated().filter { ["vids", "auds"].contains($1.type) }
       .compactMap { place, stream in stream.seconds.map { (place: place, seconds: $0) } }
@@ -298,22 +310,22 @@ struct ContentEvidence {
     return (least, most)
   }
 
-  /// Whether a stream of an AVI really ends earlier than another: both have as many chunks as their headers say, and what one
-  /// is ahead of the other in the file, as sound often is, grows no more before the end of either.
+  /// Whether one stream of an AVI really ends before another. Both have as many chunks as their headers say, and the
+  /// lead that one has over the other in the file, as sound often has, stops growing before the end of either.
   private func endsEarly(_ avi: AVIHeaders, _ short: Int, before long: Int) -> Bool {
     guard avi.hasIndex, structure.truncated != true, let least = avi.streams[short].seconds,
       let most = avi.streams[long].seconds, let own = index(avi, short), let other = index(avi, long)
     else { return false }
     let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
     guard abs(own.end - least) <= slack, abs(other.end - most) <= slack else { return false }
-    // At the chunks of the stream that has fewer, the other's are told to one of them.
+    // Measured at the chunks of the stream that has fewer, the lead is exact to one chunk of the other.
     let (coarse, fine) = own.count < other.count ? (own, other) : (other, own)
     let last = coarse.count(before: fine.last) - 1
     func lead(_ entry: Int32) -> Double? {
       let passed = fine.count(before: coarse.position(entry))
       return passed > 0 ? fine.start(passed - 1) - coarse.start(entry) : nil
     }
-    // Nothing tells where they do not stand beside each other.
+    // If the streams are not interleaved, the lead can't be measured.
     guard last > 0, let first = lead(last / 2), let second = lead(last) else { return true }
     return abs(second - first) <= slack / 2
   }
@@ -322,7 +334,7 @@ struct ContentEvidence {
     streams.all.first { Int($0.pointee.index) == place }.flatMap { AVIIndex($0, avi.streams[place]) }
   }
 
-  /// What an AVI's headers say of the same thing twice, and not alike.
+  /// Contradictions between headers that state the same thing twice, most of them in an AVI.
   private var contradictions: [MediaWarning] {
     if structure.unlikeSizes.count == 2 {
       return [Self.sizes(structure.unlikeSizes[0], structure.unlikeSizes[1])]
@@ -332,9 +344,9 @@ struct ContentEvidence {
     if let sizes = structure.aviParts?.sizes, sizes.count == 2 {
       found.append(.changedSize(sizes[0], sizes[1]))
     }
-    // Of several streams of pictures the main header means any.
+    // If there are several streams of pictures, the main header may mean any of them.
     let pictures = avi.streams.filter { $0.type == "vids" }
-    // FFmpeg puts the tick of a clock there, if it does not know how fast the pictures come.
+    // FFmpeg writes the tick of a clock there if it does not know the frame rate.
     if let first = pictures.first, first.scale > 0, first.rate > 0, avi.microseconds > 0,
       case let main = 1e6 / Double(avi.microseconds), main <= Self.fastest
     {
@@ -378,7 +390,7 @@ struct ContentEvidence {
       found.append(Self.sizes(avi.size, own))
     }
     found += avi.misnamed.warnings
-    // Whole macroblocks may be counted, or what is shown of them.
+    // One header may count whole macroblocks, and the other what is shown of them.
     if let own = pictures.first?.size, let shaped = pictures.first?.shapedSize,
       abs(shaped.width - own.width) >= 16 || abs(shaped.height - own.height) >= 16
     {
@@ -397,25 +409,25 @@ struct ContentEvidence {
     return found
   }
 
-  /// What tells how long several files last that were joined; nil for one.
+  /// The evidence for the total duration of files that were joined; nil for a single file.
   var joined: FactEvidence.Source? {
     if let (_, seconds) = structure.joinedFiles { return seconds == nil ? .header : .packets }
     return clock.map { $0.parts > 1 } == true ? .packets : nil
   }
 
-  /// How often the clock starts anew.
+  /// The number of times that the clock restarts.
   var jumps: Int { sum?.jumps ?? 0 }
 
   // MARK: Pace
 
-  /// What the times of the pictures say of their rate, and whether all of them were looked at.
+  /// Returns the pace of the pictures by their times, and whether all of them were examined.
   func pace(_ scan: borrowing PacketScan) -> (pace: FramePace, isMeasured: Bool)? {
     guard let stream = streams.video else { return nil }
     if structure.container == .avi {
       return structure.aviParts == nil ? paceOfKept(stream).map { ($0, true) } : nil
     }
-    // In a program stream only the first of several pictures in a packet has a time; of a large transport stream only
-    // windows were looked at.
+    // In a program stream only the first of several pictures in a packet has a timestamp; of a large transport stream
+    // only windows were examined.
     if structure.container != .mpegPS, let clock,
       clock.isWhole || scan.end != .file && !structure.container.isMPEG,
       let key = key(of: stream),
@@ -428,13 +440,13 @@ struct ContentEvidence {
     let base = stream.pointee.time_base
     let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
     guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
-    // What an MXF has is one edit unit after the other.
+    // An MXF stores one edit unit after the other.
     let isEven = isEvenThroughout == true || structure.container == .mxf
     return (pace, scan.end == .file || !pace.isVariable && isEven)
   }
 
-  /// Whether the pictures of a large transport stream come alike wherever it was looked at; nil where few places of it
-  /// were, as at an address. In a program stream only some of them have times.
+  /// Whether the pictures of a large transport stream come at the same pace wherever it was examined; nil if that was
+  /// in few places, as in a remote file. In a program stream only some pictures have timestamps.
   private var isEvenThroughout: Bool? {
     guard [.mpegTS, .m2ts].contains(structure.container), let clock, !clock.isWhole,
       let stream = streams.video
@@ -443,14 +455,14 @@ struct ContentEvidence {
     return isEven == true && isFar ? nil : isEven
   }
 
-  /// Whether pictures of a program stream are missing for long while its sound goes on; what is left of their times does
-  /// not tell how many.
+  /// Whether pictures of a program stream are missing for long while its sound continues. The times that are left do
+  /// not tell how many are missing.
   private var isPausing: Bool {
     guard structure.container == .mpegPS, let stream = streams.video else { return false }
     return key(of: stream).map { clock?.isPausing($0) == true } ?? false
   }
 
-  /// A rate that was measured at the beginning, of pictures that come at another one elsewhere.
+  /// A warning about a rate that was measured at the beginning, if pictures come at another rate elsewhere.
   private func rateUnchecked(_ media: MediaInfo) -> MediaWarning? {
     guard let video = media.video, let rate = video.frameRate else { return nil }
     if structure.aviParts?.areEven == false {
@@ -460,7 +472,7 @@ struct ContentEvidence {
     }
     let isPartial = clock?.isWhole == false && needsAll
     let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial || isPausing
-    // A single time that is wrong makes a step back and a gap.
+    // A single wrong timestamp makes a step back and a gap.
     let isDoubtful =
       video.variableFrameRate == true
       && (jumps > 0 || clock?.overlaps == true || clock?.isUnclear == true && clock?.isWhole == true)
@@ -475,27 +487,28 @@ struct ContentEvidence {
       fact: "video.frameRate", stated: .text(rate.description))
   }
 
-  /// Whether the places at which pictures were looked at lie too far apart.
+  /// Whether the places at which pictures were examined are too far apart.
   private var isSeenInPart: Bool {
     guard let clock, !clock.isWhole else { return false }
-    // Of these many places are looked at, unless they are far away.
+    // Multiplexes are examined in many places, unless they are remote.
     if structure.container.isMPEG { return isFar }
-    // Of one picture, or two, none comes otherwise.
+    // With one or two pictures, the pace can't differ elsewhere.
     guard let key = streams.video.flatMap({ key(of: $0) }), clock.extents[key]?.packets ?? 0 > 2 else {
       return false
     }
     return !clock.isShownThroughout(key)
   }
 
-  /// The rates that something other than the times states for the pictures: the header, the bitstream.
+  /// Returns the rates of the pictures that are stated by something other than their times: the clock's tick, the
+  /// bitstream, the header.
   func statedRates(_ stream: StreamChoice.Stream) -> [Rational] {
     let stated = header.rates[stream.pointee.index]
     return [tickedRate(stream), bitstreamRate(stream), stated].compactMap { $0 }
       .filter { $0.value < Self.fastest }
   }
 
-  /// The rate of a clock that ticks once for each picture, as MXF's edit units (SMPTE ST 377-1) and Ogg's granules do: times in
-  /// such ticks agree with rates that are far from it.
+  /// The rate of a clock that ticks once per picture, as MXF's edit units (SMPTE ST 377-1) and Ogg's granules do.
+  /// Times in such ticks also agree with rates that are far off.
   private func tickedRate(_ stream: StreamChoice.Stream) -> Rational? {
     let tick = stream.pointee.time_base
     guard [.mxf, .ogg].contains(structure.container), let rate = Rational(Int(tick.den), Int(tick.num)) else {
@@ -505,8 +518,8 @@ struct ContentEvidence {
     return FramePace.usualRate(of: rate, within: 1e-7) ?? rate
   }
 
-  /// The rate of an AVI that shows one of several frames, and has none in the place of the others. Its frames are counted,
-  /// so that their step is exact, however few are missing.
+  /// Returns the rate of an AVI that shows one of several frames and drops the others. Its frames are counted, so
+  /// that their step is exact, however few are missing.
   private func keptRate(_ stream: StreamChoice.Stream, _ pace: FramePace) -> Rational? {
     guard structure.container == .avi, !pace.isVariable, let stated = header.rates[stream.pointee.index],
       pace.ordinary > 0
@@ -520,7 +533,7 @@ struct ContentEvidence {
     return Rational(Int(reduced.num), Int(reduced.den))
   }
 
-  /// What the bitstream's own parameters say; for H.264 only.
+  /// Returns the rate that the bitstream's own parameters state; only for H.264.
   private func bitstreamRate(_ stream: StreamChoice.Stream) -> Rational? {
     sequence(stream)?.frameRate
   }
@@ -532,13 +545,14 @@ struct ContentEvidence {
     return H264SequenceParameters(of: parameters)
   }
 
-  /// Packets that it takes to say that a header is wrong about them: the last of a few may be shown for long.
+  /// The fewest packets that can show that a header is wrong about them: of only a few, the last may be shown for
+  /// long.
   private static let telling = 10
 
-  /// Whether something follows from a pace: not of so few that are uneven.
+  /// Whether a pace is conclusive. One of few uneven steps is not.
   static func tells(_ pace: FramePace) -> Bool { !pace.isVariable || pace.steps >= telling }
 
-  /// Nothing is shown so fast; such a rate is that of a clock.
+  /// The highest rate to be believed. Nothing is shown faster; such a rate is that of a clock.
   static let fastest = 960.0
 
   func apply(to video: inout VideoFacts, _ scan: borrowing PacketScan) {
@@ -552,7 +566,7 @@ struct ContentEvidence {
       video.variableFrameRate = nil
     }
     let tick = stream.pointee.time_base
-    // FFmpeg counts the pictures of Ogg where not all pages were looked at.
+    // If not all pages were examined, the rate is that of FFmpeg's time base, which counts pictures.
     if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, structure.container == .ogg,
       let rate = structure.ogg?.rate ?? Rational(Int(tick.den), Int(tick.num))
     {
@@ -561,7 +575,7 @@ struct ContentEvidence {
       return
     }
     if let parts = structure.aviParts {
-      // FFmpeg counts the pictures of all of them by the clock of the first.
+      // FFmpeg counts the pictures of all parts by the clock of the first.
       video.frameRate = header.rates[stream.pointee.index].map(FrameRate.init)
       video.variableFrameRate = parts.areEven ? false : nil
       return
@@ -572,14 +586,14 @@ struct ContentEvidence {
       return
     }
     var pace = found.pace
-    // Fields that have times of their own.
+    // Fields may have timestamps of their own.
     if let sequence = sequence(stream), !sequence.framesOnly, let rate = sequence.frameRate,
       abs(pace.ordinary - 2 * rate.value) < 0.02 * pace.ordinary
     {
       pace = pace.halved
     }
     if speed != 1 { pace = pace.multiplied(by: speed) }
-    // In a program stream few pictures have times of their own.
+    // In a program stream few pictures have timestamps of their own.
     if structure.container == .mpegPS, pace.isVariable, let stated = BitstreamRate(stream),
       stated.agrees(with: pace.ordinary)
     {
@@ -600,8 +614,8 @@ struct ContentEvidence {
     video.variableFrameRate = found.isMeasured && !isPausing ? pace.isVariable : nil
   }
 
-  /// The rate that the bitstream states, where pictures of a multiplex have no times of their own, and there are as many as
-  /// it says: several share a packet, or whoever remuxed them left their times out.
+  /// Returns the rate that the bitstream states, if pictures of a multiplex have no timestamps and there are as many
+  /// as that rate implies. Several may share a packet, or a remuxer may have left their timestamps out.
   private func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
     guard structure.container.isMPEG, scan.untimedOfKept > 0,
       let counted = scan.countedRate, let stated = BitstreamRate(stream), stated.agrees(with: counted)
@@ -609,7 +623,8 @@ struct ContentEvidence {
     return stated.rate
   }
 
-  /// Whether the times in a multiplex tell of another rate than the bitstream, so that there may be pictures without.
+  /// Whether the times in a multiplex give another rate than the bitstream, or an uneven one, so that some pictures
+  /// may have no timestamps.
   var mayLackTimes: Bool {
     guard structure.container.isMPEG, let stream = streams.video,
       let stated = BitstreamRate(stream), let pace = key(of: stream).flatMap({ clock?.pace(of: $0) })
@@ -617,7 +632,8 @@ struct ContentEvidence {
     return pace.isVariable || !stated.agrees(with: pace.ordinary)
   }
 
-  /// Of scrambled pictures nothing is known but their codec, and that nothing turns them.
+  /// Clears what can't be known about scrambled pictures. Of their facts, only the codec and those from outside the
+  /// pictures remain, including that nothing rotates them.
   private func forget(_ video: inout VideoFacts) {
     var known = VideoFacts()
     known.codec = video.codec
@@ -631,10 +647,10 @@ struct ContentEvidence {
 
   // MARK: Sound
 
-  /// Whether it takes a packet of the stream to tell what it sounds like.
+  /// Whether the facts of a sound require a packet of its stream.
   func needsFrame(of stream: StreamChoice.Stream) -> Bool {
     guard let parameters = stream.pointee.codecpar else { return false }
-    // Of AAC the first frame says whether it has the channels that its record says.
+    // The first frame of AAC shows whether it has the channels that its record states.
     let isRecorded = parameters.pointee.codec_id == AV_CODEC_ID_AAC && !structure.container.isMPEG
     let isFramed =
       SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
@@ -643,7 +659,7 @@ struct ContentEvidence {
     return (isRecorded || isFramed) && clock?.firstPacket(of: stream, among: streams, in: structure) == nil
   }
 
-  /// What the codec's own header says of a stream's sound, and of its rate its times where these count.
+  /// Returns what the codec's own header says about a stream's sound. If its times count, the rate comes from these.
   func sound(
     of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
   ) -> SoundHeader? {
@@ -652,13 +668,13 @@ struct ContentEvidence {
     return told
   }
 
-  /// The rate of a sound that counts where its codec tells `rate`.
+  /// Returns the rate that counts for a sound whose codec states `rate`.
   func heard(_ stream: StreamChoice.Stream, insteadOf rate: Int) -> Int {
     falseSounds[stream.pointee.index]?.rate(insteadOf: rate) ?? rate
   }
 
-  /// Whether nothing tells of a sound but the flags of an FLV's tags, which are always the same for AAC (E.4.2.1) and mean
-  /// nothing for what has a name of its own.
+  /// Whether only the flags of an FLV's tags describe a sound. They are always the same for AAC (E.4.2.1), and mean
+  /// nothing for a codec with a name of its own.
   func isUntold(_ stream: StreamChoice.Stream) -> Bool {
     guard structure.container == .flv, let parameters = stream.pointee.codecpar else { return false }
     return switch parameters.pointee.codec_id {
@@ -668,7 +684,8 @@ struct ContentEvidence {
     }
   }
 
-  /// Whether the flags of an FLV's tags are no flags, as a name of its codec follows: FFmpeg before 8 takes them for some.
+  /// Whether the flags of an FLV's tags are not flags, because the name of a codec follows. FFmpeg before 8 takes
+  /// them for flags.
   func hasNamedCodec(_ stream: StreamChoice.Stream) -> Bool {
     let named = structure.namedCodecs.map { [$0.sound].compactMap(\.self) + $0.furtherSounds } ?? []
     return named.contains { $0.id == stream.pointee.codecpar?.pointee.codec_id }
@@ -679,7 +696,7 @@ struct ContentEvidence {
   ) -> SoundHeader? {
     guard let parameters = stream.pointee.codecpar else { return nil }
     let codec = parameters.pointee.codec_id
-    // The frames of a multiplex do not tell what band replication adds; a decoder has.
+    // The frames of a multiplex do not show what spectral band replication adds. A decoder has already reported it.
     if structure.container.isMPEG, codec == AV_CODEC_ID_AAC { return nil }
     if DecodedSound.isOpen(parameters), let packet = scan.firsts[stream.pointee.index],
       let decoded = DecodedSound.header(parameters, packet)
@@ -688,7 +705,7 @@ struct ContentEvidence {
     }
     if let told = SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters)) { return told }
     if let packet = scan.firsts[stream.pointee.index] {
-      // Frames of AAC in ADTS do not tell what band replication adds.
+      // Frames of AAC in ADTS do not show what spectral band replication adds.
       return DecodedSound.header(parameters, packet)
         ?? SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
     }
@@ -699,7 +716,7 @@ struct ContentEvidence {
 
   // MARK: Warnings
 
-  /// What the headers claim otherwise, or was not looked at.
+  /// Returns warnings about claims of the headers that the content contradicts, and about what was not examined.
   ///
   /// - Parameter paces: see ``PacketScan/soundPaces``.
   func warnings(_ media: MediaInfo, _ paces: [Int32: Double]) -> [MediaWarning] {
@@ -711,7 +728,8 @@ struct ContentEvidence {
       + soundRecords + (structure.mxf?.warnings(media) ?? [])
   }
 
-  /// Sound of Vorbis or FLAC, whose rate and channels both Matroska and the record of the codec have, and nothing changes.
+  /// Warnings about Vorbis and FLAC. Both Matroska and the codec's record state their rate and channels, and decoding
+  /// does not change these.
   private var soundRecords: [MediaWarning] {
     guard structure.container.isMatroska else { return [] }
     return streams.audios.enumerated().compactMap { place, stream in
@@ -722,7 +740,7 @@ struct ContentEvidence {
       let isTold =
         switch parameters.pointee.codec_id {
         case AV_CODEC_ID_VORBIS: stated == own
-        // Of this one the frames tell the channels, and how long they last a rate that is far off.
+        // FLAC's frames state the channels, and their duration reveals a rate that is far off.
         case AV_CODEC_ID_FLAC: stated.sampleRate == own.sampleRate || falseSounds[stream.pointee.index] != nil
         default: true
         }
@@ -734,7 +752,7 @@ struct ContentEvidence {
     }
   }
 
-  /// Times that pages of Ogg or clusters of Matroska cannot have.
+  /// Warnings about times that pages of Ogg or clusters of Matroska cannot have.
   private var pages: [MediaWarning] {
     if clock?.overlaps == true {
       return [
@@ -775,7 +793,7 @@ struct ContentEvidence {
     return (["duration", "video.frameRate"] + sounds).map { MediaWarning(.claimUnchecked, what, fact: $0) }
   }
 
-  /// Lists of the tracks of a Matroska file that have to be alike (RFC 9559, 5.1.4), and are not.
+  /// A warning about a Matroska file whose lists of tracks differ, although they have to be alike (RFC 9559, 5.1.4).
   private var trackLists: [MediaWarning] {
     guard structure.matroska?.trackList?.contradictsItself == true else { return [] }
     return [
@@ -784,7 +802,7 @@ struct ContentEvidence {
     ]
   }
 
-  /// Packets of a track that there is none of, and a track of one kind whose codec is of another.
+  /// Warnings about packets of a track that is not listed, and about tracks of one kind whose codec is of another.
   private var unlisted: [MediaWarning] {
     var found = ofOtherKinds + (structure.matroska?.trackList?.misnamed.warnings ?? [])
     if let listed, !listed.isEmpty,
@@ -796,11 +814,12 @@ struct ContentEvidence {
     return found
   }
 
-  /// Streams of a multiplex, or an ASF, that are listed as sound, and whose packets or format are of pictures; and the other way
-  /// round. A sequence header that gives another size than the next.
+  /// Warnings about streams of a multiplex, or an ASF, that are listed as sound and whose packets or format are of
+  /// pictures, or the reverse; about pictures in a codec that FFmpeg does not know; and about a sequence header that
+  /// gives another size than the next.
   private var ofOtherKinds: [MediaWarning] {
     func isOfPictures(_ stream: StreamChoice.Stream) -> Bool? {
-      // Here the number of the stream is that kind.
+      // In a program stream, the number of the stream identifies its kind.
       if structure.container == .mpegPS {
         return stream.pointee.id & 0x1f0 == 0x1e0 ? true : stream.pointee.id & 0x1e0 == 0x1c0 ? false : nil
       }
@@ -831,7 +850,8 @@ struct ContentEvidence {
     return found
   }
 
-  /// The size that an FLV's `onMetaData` gives its pictures: as they are stored, or shown, or in whole blocks.
+  /// A warning if the size in an FLV's `onMetaData` is neither that of the pictures as stored nor as shown, nor
+  /// either of these in whole blocks.
   private func sizeOfTags(_ media: MediaInfo) -> [MediaWarning] {
     guard let metadataSize, let video = media.video, let width = video.storedWidth,
       let height = video.storedHeight
@@ -848,7 +868,7 @@ struct ContentEvidence {
     ]
   }
 
-  /// The codecs' records that come later in an FLV, against the first.
+  /// Warnings about codec records later in an FLV that differ from the first.
   private func changes(_ media: MediaInfo) -> [MediaWarning] {
     var found: [MediaWarning] = []
     if let stream = streams.video, let (first, later) = records(of: stream),
@@ -877,8 +897,8 @@ struct ContentEvidence {
     return ((codec, own.first), later)
   }
 
-  /// FLV has one stream of sound (E.4.2.1) besides those that say that they are others; FFmpeg makes another one where the flags
-  /// of a tag say so.
+  /// A warning about contradictory tags. An FLV has one stream of sound (E.4.2.1), besides those marked as further
+  /// ones, but FFmpeg makes another one if the flags of a tag differ.
   private var soundsOfTags: [MediaWarning] {
     let further = structure.namedCodecs?.furtherSounds.count ?? 0
     guard structure.container == .flv, streams.audios.count > 1 + further else { return [] }
@@ -888,14 +908,15 @@ struct ContentEvidence {
     ]
   }
 
-  /// Sound in Matroska whose samples are numbers: as many bytes pass in a second as its header makes of its channels and rate.
+  /// Warnings about uncompressed sound in Matroska whose bytes per second do not match the channels and the rate in
+  /// its header.
   private func plainSound(_ media: MediaInfo) -> [MediaWarning] {
     guard structure.container.isMatroska, let clock else { return [] }
     return streams.audios.enumerated().compactMap { place, stream in
       guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
         let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
         let key = key(of: stream), !clock.shared.contains(key),
-        // The first and the last may be cut.
+        // The first and the last packet may be cut.
         let bytes = clock.samples[key]?.usualSize, let pace = clock.pace(of: key),
         pace.steps >= 8, !pace.isVariable || clock.beginsEvenly(key, pace)
       else { return nil }
@@ -910,7 +931,7 @@ struct ContentEvidence {
     }
   }
 
-  /// Sound whose packets last otherwise by their times than by their codec.
+  /// Warnings about sound whose packets have another duration by their times than by their codec.
   private func soundTimes(_ media: MediaInfo) -> [MediaWarning] {
     streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
       guard let own = falseSounds[stream.pointee.index], let parameters = stream.pointee.codecpar,
@@ -943,25 +964,26 @@ struct ContentEvidence {
     MediaWarning.doubtedClock(what, media, streams.video, slowed: ratio)
   }
 
-  // MARK: Packets of FFmpeg's
+  // MARK: Packets read by FFmpeg
 
-  /// Whether FFmpeg's packets tell how long each frame of sound lasts, and nothing else tells whether the times are right.
+  /// Whether FFmpeg's packets have to show how long each frame of sound lasts, because nothing else shows whether the
+  /// times are right.
   var needsSound: Bool {
     guard let stream = streams.video, !streams.audios.isEmpty else { return false }
     return structure.container == .asf || structure.container.isMPEG && BitstreamRate(stream) == nil
   }
 
-  /// What contradicts the clock of a file that was not held against its sound by its own structure: that, and the rate that
-  /// the pictures state.
+  /// Warnings about evidence against a file's clock: its sound, unless the clock was already compared against that
+  /// without FFmpeg, and the rate that the pictures state.
   ///
-  /// - Parameter paces: by how much longer sounds last by their times than by their frames.
+  /// - Parameter paces: how many times longer the sounds last by their times than by their frames.
   private func clockContradicted(_ media: MediaInfo, _ paces: [Int32: Double]) -> [MediaWarning] {
     guard !structure.container.isMatroska, !structure.hasScrambled(streams) else { return [] }
     let stated = streams.video.flatMap { BitstreamRate($0) }
     let found = media.video?.frameRate?.value
     let told = streams.audios.compactMap { paces[$0.pointee.index] }
     if structure.container == .asf || structure.container.isMPEG, let ratio = told.first, !told.contains(1) {
-      // Pictures that come as they say themselves deny it; in a program stream the rate may be what they say.
+      // Pictures that come at the rate they state refute this. In a program stream the rate may be the stated one.
       let isDenied =
         structure.container != .mpegPS
         && found.flatMap { found in
@@ -1016,7 +1038,7 @@ struct ContentEvidence {
     guard let stream = streams.video, let stated = header.rates[stream.pointee.index],
       let found = media.video?.frameRate, abs(stated.value - found.value) > 0.02 * found.value,
       media.video?.variableFrameRate != true || stated.value > Self.fastest,
-      // That of an AVI is the tick of its frames, of which it may drop some.
+      // An AVI's header states the tick of its frames, some of which it may drop.
       structure.container != .avi
     else { return nil }
     return MediaWarning(
@@ -1025,13 +1047,14 @@ struct ContentEvidence {
       stated: .text(FrameRate(stated).description), measured: .text(found.description))
   }
 
-  /// The times of all packets are multiples of one number in the header; what is stated beside it in nanoseconds tells
-  /// that it is wrong, or is wrong itself.
+  /// Warnings about a Matroska file's clock. The times of all packets are multiples of one number in the header
+  /// (`TimestampScale`). A rate that is stated beside it in nanoseconds shows that this number is wrong, or is wrong
+  /// itself.
   private func clockDoubted(_ media: MediaInfo) -> [MediaWarning] {
     guard structure.container.isMatroska, !isClockHeard, let seconds = media.duration, let clock else {
       return []
     }
-    // Writers of films and recordings count in milliseconds: where that is the tick, it is a rate that is wrong.
+    // Writers of films and recordings count in milliseconds. With that tick it is a stated rate that is wrong.
     let isUsual = clock.base.num == Self.usualScale
     var (other, doubted): (Double?, [String]) = (nil, ["duration"])
     if media.video?.variableFrameRate != true, let stream = streams.video, let key = key(of: stream),
@@ -1069,7 +1092,7 @@ struct ContentEvidence {
     }
   }
 
-  /// Nanoseconds in a tick.
+  /// The usual length of a tick, in nanoseconds.
   private static let usualScale: Int32 = 1_000_000
 
   func key(of stream: StreamChoice.Stream) -> ContentClock.Key? {
@@ -1078,7 +1101,7 @@ struct ContentEvidence {
 }
 
 extension MediaWarning {
-  /// - Parameter jumps: how often the clock starts anew.
+  /// - Parameter jumps: how often the clock restarts.
   static func clockJumps(_ jumps: Int) -> MediaWarning {
     MediaWarning(
       .clockJumps,

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Reads the times of recording that FFmpeg's tags carry: ISO 8601, such as `2024-05-01T10:11:12.000000Z` or
-/// Apple's `2015-10-10T12:10:10+0200`.
+/// Parses the recording times in FFmpeg's tags: ISO 8601, such as `2024-05-01T10:11:12.000000Z` or Apple's
+/// `2015-10-10T12:10:10+0200`.
 enum CreationTime {
-  /// Nil when `text` is no full date and time with its offset from UTC, of a day that there is, or lies before 1971: cameras
-  /// without a clock write the beginning of some epoch.
+  /// Returns nil unless `text` is a full date and time with its offset from UTC, on a day that exists, in 1971 or
+  /// later: cameras without a clock write the beginning of some epoch.
   static func parse(_ text: String) -> Date? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == dash, bytes[7] == dash, bytes[10] == letterT || bytes[10] == space,
@@ -21,15 +21,16 @@ enum CreationTime {
       Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset)))
   }
 
-  /// Nil before 1971, and for the very second in which a way of counting time begins or has no number left: what devices
-  /// without a clock write.
+  /// Returns nil before 1971, and for the exact second in which an epoch begins or a counter of seconds is exhausted.
+  /// Devices without a clock write these.
   static func plausible(_ date: Date) -> Date? {
     let seconds = date.timeIntervalSince1970
     return seconds >= 31_536_000 && seconds < 7_258_118_400 && !bounds.contains(seconds.rounded(.down))
       ? date : nil
   }
 
-  /// From 1980 (DOS) and its sixth day (GPS), 2001 (Apple), 2036 (NTP); 31 and 32 bits from 1904 and from 1970.
+  /// Beginnings of epochs: 1980 (DOS), its sixth day (GPS), 2001 (Apple), 2036 (NTP). Last seconds: of 31 and 32 bits
+  /// counted from 1904 and from 1970.
   private static let bounds: Set<Double> = [
     315_532_800, 315_964_800, 978_307_200, 2_085_978_496, 64_638_847, 2_212_122_495, 2_147_483_647,
     4_294_967_295,

@@ -1,13 +1,13 @@
 import CFFmpeg
 
-/// How a picture is turned to be shown.
+/// How a picture is rotated and flipped to be shown.
 struct DisplayRotation: Hashable {
-  /// Clockwise degrees, 0 ..< 360: FFmpeg's angle, the other way round.
+  /// Clockwise degrees, 0 ..< 360: FFmpeg's angle with the opposite sign.
   let rotation: Int
   /// Whether a vertical flip goes with the rotation.
   let mirrored: Bool
 
-  /// What holds where nothing says otherwise.
+  /// The rotation that holds if nothing states another.
   static let none = DisplayRotation(rotation: 0, mirrored: false)
 
   init(rotation: Int, mirrored: Bool) {
@@ -15,8 +15,8 @@ struct DisplayRotation: Hashable {
     self.mirrored = mirrored
   }
 
-  /// From the nine numbers of a display matrix (`libavutil/display.h`). Nil when there are fewer, or when they
-  /// squeeze every picture to nothing: a matrix of zeros has no angle.
+  /// Reads the nine numbers of a display matrix (`libavutil/display.h`). Returns nil if there are fewer, or if they
+  /// collapse every picture: a matrix of zeros has no angle.
   init?(matrix: [Int32]) {
     guard matrix.count >= 9 else { return nil }
     let counterClockwise = av_display_rotation_get(matrix)
@@ -26,14 +26,14 @@ struct DisplayRotation: Hashable {
     mirrored = Double(a) * Double(d) < Double(b) * Double(c)
   }
 
-  /// Whether width and height change places: an odd number of quarter turns. Players leave a picture that is
-  /// turned by any other angle as it is.
+  /// Whether width and height are swapped: by an odd number of quarter turns. Players ignore an angle that is not a
+  /// multiple of a quarter turn.
   var swapsSides: Bool { rotation % 180 == 90 }
 }
 
 /// A stream's display matrix.
 enum DisplayMatrix {
-  /// Its nine numbers; fewer when it is damaged, nil when there is none.
+  /// Returns its nine numbers; fewer if it is damaged, nil if there is none.
   static func numbers(of stream: UnsafeMutablePointer<AVStream>) -> [Int32]? {
     var size = 0
     guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else { return nil }
@@ -42,20 +42,20 @@ enum DisplayMatrix {
   }
 }
 
-/// How the pixels of a picture change places to stand upright: flipped, then turned about its diagonal.
+/// How the pixels of a picture are rearranged to stand upright: flipped, then transposed.
 package struct DisplayOrientation: Hashable, Sendable {
-  /// Whether left and right change places.
+  /// Whether left and right are swapped.
   package var flipsAcross = false
-  /// Whether top and bottom change places.
+  /// Whether top and bottom are swapped.
   package var flipsDown = false
   /// Whether rows become columns after that.
   package var transposes = false
 
-  /// As it is stored.
+  /// Creates the orientation of a picture that is shown as stored.
   package init() {}
 
-  /// From the nine numbers of a display matrix, by which (x, y) is shown at (ax + cy, bx + dy). As it is stored unless
-  /// they turn it by quarters.
+  /// Creates the orientation for the nine numbers of a display matrix, which shows (x, y) at (ax + cy, bx + dy).
+  /// Unless they rotate the picture by quarter turns, it is shown as stored.
   init(matrix: [Int32]) {
     guard let turn = DisplayRotation(matrix: matrix), turn.rotation % 90 == 0 else { return }
     if turn.swapsSides {

@@ -1,13 +1,14 @@
 import ReelCore
 
-/// The size of a picture as shown: its stored size, each pixel as wide as the sample aspect ratio says, turned.
+/// The size of a picture as shown: its stored size, scaled by the sample aspect ratio, and with its sides swapped if
+/// it is rotated by a quarter turn.
 struct DisplaySize: Hashable {
   let width: Int
   let height: Int
 
-  /// Nil when the stored size is no size, or the shown one is beyond sense.
+  /// Returns nil if the stored size is not positive, or the shown one is implausibly large.
   ///
-  /// - Parameter stretchDown: how much higher than stored it is shown by its matrix, which is part of `pixel` as well.
+  /// - Parameter stretchDown: the factor by which its matrix stretches it vertically. It is part of `pixel` as well.
   init?(
     storedWidth: Int, storedHeight: Int, pixel: SampleAspectRatio?, stretchDown: Double = 1, swapped: Bool
   ) {
@@ -19,6 +20,6 @@ struct DisplaySize: Hashable {
     height = Int(swapped ? across : down)
   }
 
-  /// Pixels on a side; what FFmpeg takes at most is smaller.
+  /// The most pixels on a side; FFmpeg's own maximum is smaller.
   static let largest = 1 << 20
 }

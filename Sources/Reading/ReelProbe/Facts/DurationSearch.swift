@@ -1,21 +1,21 @@
 import CFFmpeg
 import ReelCore
 
-/// Looks for a file's duration, the most trustworthy source first.
+/// Searches for a file's duration, the most trustworthy source first.
 struct DurationSearch {
   let structure: FileStructure
   let header: HeaderFacts
   let streams: StreamChoice
   let size: Int64
 
-  /// A duration that no packet has to be read for; nil when there is none that can be meant.
+  /// Returns a duration for which no packet has to be read; nil if there is no plausible one.
   func withoutPackets(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if let iso = structure.iso, iso.fragments > 0 { return ofFragments(iso, context) }
     if MovieTracks(structure)?.isEmpty == true { return nil }
     return inHeader ?? afterFullReading(context)
   }
 
-  /// The header's own, for a file without fragments; nil when it has none that can be meant.
+  /// The header's own duration, for a file without fragments; nil if it has no plausible one.
   var inHeader: FoundDuration? {
     let tracks = MovieTracks(structure)
     if tracks?.isEmpty == true { return nil }
@@ -27,7 +27,8 @@ struct DurationSearch {
     return found(claimed, .container)
   }
 
-  /// The header's duration is for a player of the whole stream; what is here may be one segment of it.
+  /// Returns the duration of a fragmented file. Its header states that of the whole stream, of which the file may be
+  /// one segment.
   private func ofFragments(
     _ iso: ISOFileMap, _ context: UnsafeMutablePointer<AVFormatContext>
   ) -> FoundDuration? {
@@ -45,7 +46,7 @@ struct DurationSearch {
     return found(span.seconds, .packets)
   }
 
-  /// What the tables of all fragments tell; nil where not all were read.
+  /// The total time that the tables of all fragments give; nil if not all were read.
   var fragmentSum: StretchSum? {
     guard let iso = structure.iso, let table = iso.fragmentTable, let tracks = MovieTracks(structure) else {
       return nil
@@ -59,13 +60,16 @@ struct DurationSearch {
     return StretchSum(runs.sorted { $0.0 > $1.0 }.map(\.1))
   }
 
-  /// A player shows nothing while a track waits by an empty edit, and headers count that or not.
+  /// Whether the claimed duration agrees with the fragments. While an empty edit delays a track, a player shows
+  /// nothing; headers may or may not count that.
   private func agrees(_ claimed: Double, with seconds: Double, _ iso: ISOFileMap) -> Bool {
     let waits = iso.tracks.filter(\.isSeenOrHeard).compactMap(\.id).map { iso.emptyEdit(ofTrack: $0) }
     return ([0] + waits).contains { abs(claimed - seconds - $0) <= max(0.1, seconds * 0.01) }
   }
 
-  /// Seconds by the file's header; nil when it does not tell, as where it counts what is neither seen nor heard.
+  /// The duration in seconds that the file's header claims. Nil if there is none, or if it does not mean pictures and
+  /// sound: it may count only the samples in the index of a fragmented file, or tracks that are neither seen nor
+  /// heard.
   var claimed: Double? {
     guard let iso = structure.iso else { return structure.metadataDuration ?? header.duration }
     let stated = iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
@@ -77,7 +81,7 @@ struct DurationSearch {
     return isOfPart ? nil : stated
   }
 
-  /// Whether the header's duration is many times what the longest stream of any kind says.
+  /// Whether the claimed duration is many times as long as the longest stream of any kind.
   private func streamsContradict(_ claimed: Double) -> Bool {
     guard let longest = longestStream else { return false }
     return claimed > 10 * longest + 10
@@ -91,8 +95,8 @@ struct DurationSearch {
     }.max()
   }
 
-  /// Reads packets to the file's end; where the limits come first, the rest of the file is taken to be like what
-  /// was read.
+  /// Reads packets to the end of the file. If the limits are reached first, the rest of the file is assumed to be
+  /// like what was read.
   func byPackets(_ scan: inout PacketScan) -> FoundDuration? {
     scan.runToTheEnd()
     let span = scan.sum(of: streams.videos + streams.audios)?.seconds
@@ -104,11 +108,11 @@ struct DurationSearch {
     }
   }
 
-  /// What `avformat_find_stream_info` made of the streams and of their first and last packets. Its guess from a
-  /// bit rate is not taken: a scan of the packets is better.
+  /// Returns what `avformat_find_stream_info` derived from the streams and from their first and last packets. Its
+  /// guess from a bit rate is not used: a scan of the packets is better.
   private func afterFullReading(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if let seconds = streams.estimatedSeconds(context) { return found(seconds, .packets) }
-    // FFmpeg writes that guess into the streams, too.
+    // FFmpeg also writes that guess into the streams.
     if context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
     return found(longestStream, .stream)
   }
@@ -119,8 +123,8 @@ struct DurationSearch {
 }
 
 extension StreamChoice {
-  /// Seconds by the first and the last packets of one of MPEG's multiplexes, as FFmpeg has read them; nil where it has not. What
-  /// it tells of the whole file counts data and subtitles, too.
+  /// Returns the seconds between the first and the last packets of an MPEG multiplex, as FFmpeg has read them; nil if
+  /// it has not. FFmpeg's duration of the whole file counts data and subtitles, too.
   func estimatedSeconds(_ context: UnsafeMutablePointer<AVFormatContext>) -> Double? {
     let whole = context.pointee.duration
     guard context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_PTS, whole != reel_no_time
@@ -133,7 +137,7 @@ extension StreamChoice {
     return (end - start) / Double(reel_time_base)
   }
 
-  /// In microseconds, as FFmpeg rounds them.
+  /// Returns the span in microseconds, rounded as FFmpeg rounds.
   private static func span(of stream: Stream) -> (start: Double, end: Double)? {
     let (first, lasts, base) = (stream.pointee.start_time, stream.pointee.duration, stream.pointee.time_base)
     guard first != reel_no_time, lasts != reel_no_time, base.num > 0, base.den > 0 else { return nil }

@@ -1,31 +1,33 @@
 import CFFmpeg
 import ReelCore
 
-/// The codecs of an FLV file that have a name in its tags (Enhanced RTMP), which FFmpeg reads from 6.1 on, and takes for
-/// numbers of others before; and those that have a number that is not Adobe's, which it does not know.
+/// The codecs that an FLV file names in its tags (Enhanced RTMP). FFmpeg reads these from 6.1 on; before that it
+/// takes the names for the numbers of other codecs. Codecs whose number is not Adobe's, which FFmpeg does not know,
+/// are here, too.
 struct FLVNamedCodecs: Hashable {
-  /// Of the pictures, and of the sound; nil where it has a number.
+  /// The codecs of the pictures and of the sound; nil for a codec that has a number of Adobe's.
   let pictures: Codec?
   let sound: Codec?
-  /// The sounds besides the first that have a track each, in the order of these; of which FFmpeg before 8 makes one stream.
+  /// The sounds besides the first that have a track each, in the order of the tracks. FFmpeg before 8 makes one
+  /// stream of them.
   let furtherSounds: [Codec]
-  /// The sound without a name; beside pictures with one FFmpeg may stop before it.
+  /// The sound whose codec has no name. If the pictures' codec has one, FFmpeg may stop before it reaches this sound.
   private let plainSound: AudioFacts?
 
   struct Codec: Hashable {
     let name: FourCharacterCode
-    /// FFmpeg's number for it; none where the name is not known here.
+    /// FFmpeg's number for the codec; `AV_CODEC_ID_NONE` if the name is not known here.
     let id: AVCodecID
-    /// The codec's own header; nothing where it has none.
+    /// The codec's own header; empty if it has none.
     let record: [UInt8]
-    /// Where the first picture lies with which decoding may begin.
+    /// The bytes of the first picture with which decoding can begin.
     let keyFrame: Range<Int64>?
   }
 
-  /// What the header says of the size of pictures.
+  /// The size of the pictures that the header states.
   private let size: PixelSize?
 
-  /// Tags in which these are looked for, and bytes of a picture at most.
+  /// The most tags in which to look for these, and the most bytes of a picture.
   private static let mostTags = 256
   private static let longestPicture = 4 << 20
 
@@ -35,7 +37,7 @@ struct FLVNamedCodecs: Hashable {
     "ac-3": AV_CODEC_ID_AC3, "ec-3": AV_CODEC_ID_EAC3, ".mp3": AV_CODEC_ID_MP3,
   ]
 
-  /// Nil where no tag at the beginning names one.
+  /// Returns nil if no tag at the beginning names a codec.
   init?(_ file: some ByteReading) {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
     var next = Int64(header) + 4
@@ -63,7 +65,7 @@ struct FLVNamedCodecs: Hashable {
       } else if tag.soundFormat != nil {
         plain = plain ?? Self.plainSound(tag, file)
       } else if tag.isContent, names[tag.kind] == nil, tag.kind == 9 {
-        // The first one decides, and pictures come first or soon.
+        // The first tag of pictures decides, and pictures come first or soon.
         break
       }
       if names[9] != nil { keyFrame = keyFrame ?? tag.keyFrame }
@@ -87,14 +89,15 @@ struct FLVNamedCodecs: Hashable {
     size = sides.count == 2 ? PixelSize(width: sides[0], height: sides[1]) : nil
   }
 
-  /// Where the record of such a codec is there, too.
+  /// Returns the name for a number that is not Adobe's, if the record of such a codec is there, too.
   private static func name(ofNumberIn tag: FLVTag, _ file: some ByteReading) -> FourCharacterCode? {
     guard let name = tag.nameOfNumber, let range = tag.record else { return nil }
     let record = file.bytes(at: range.lowerBound, count: range.count)
     return (name == "hvc1" ? HEVCConfiguration(record) != nil : record.first == 0x81) ? name : nil
   }
 
-  /// By its record or frame; flags tell nothing of AAC, and little of others.
+  /// Returns the facts of a sound without a name, by its record or frame. The flags tell nothing about AAC, and
+  /// little about others.
   private static func plainSound(_ tag: FLVTag, _ file: some ByteReading) -> AudioFacts {
     let (codec, told): (AVCodecID, SoundHeader?) =
       switch tag.soundFormat {
@@ -114,14 +117,15 @@ struct FLVNamedCodecs: Hashable {
       sampleRate: told?.sampleRate)
   }
 
-  /// By the number and the flags (Adobe, Video File Format Specification 10.1, E.4.2.1), of what has no header of its own.
+  /// Returns what the number and the flags say (Adobe, Video File Format Specification 10.1, E.4.2.1), for codecs
+  /// without a header of their own.
   private static func sound(ofNumber format: UInt8?, flags: UInt8) -> (AVCodecID, SoundHeader?) {
     let rate = 44_100 >> (3 - Int(flags >> 2 & 3))
     let isWide = flags & 2 != 0
     let codec: AVCodecID
     var told = (channels: Int(flags & 1) + 1, rate: rate)
     switch format {
-    // Stored as the machine did that wrote it: all there are today write the smaller end first.
+    // Stored in the byte order of the machine that wrote it; all of those in use today are little-endian.
     case 0, 3: codec = isWide ? AV_CODEC_ID_PCM_S16LE : AV_CODEC_ID_PCM_U8
     case 1: codec = AV_CODEC_ID_ADPCM_SWF
     case 4: (codec, told) = (AV_CODEC_ID_NELLYMOSER, (1, 16_000))
@@ -135,7 +139,7 @@ struct FLVNamedCodecs: Hashable {
     return (codec, SoundHeader(channels: told.channels, sampleRate: told.rate))
   }
 
-  /// The sounds of which FFmpeg has made no stream.
+  /// Returns the sounds for which FFmpeg has made no stream.
   func soundsWithoutStreams(_ streams: StreamChoice) -> [AudioFacts] {
     func facts(_ codec: Codec) -> AudioFacts {
       let told = SoundHeader(codec.id, record: codec.record)
@@ -146,7 +150,7 @@ struct FLVNamedCodecs: Hashable {
     return Array(([first].compactMap(\.self) + furtherSounds.map(facts)).dropFirst(streams.audios.count))
   }
 
-  /// Gives the streams the codecs that they have, where FFmpeg does not know their names.
+  /// Sets the codecs of streams whose codec names FFmpeg does not know.
   func complete(_ streams: [StreamChoice.Stream], from file: some ByteReading) {
     if let pictures, let stream = Self.unknown(AVMEDIA_TYPE_VIDEO, pictures, streams) {
       Self.put(pictures, in: stream)
@@ -166,7 +170,7 @@ struct FLVNamedCodecs: Hashable {
     for (stream, sound) in zip(unnamed, furtherSounds) { Self.put(sound, in: stream) }
   }
 
-  /// The first of a kind of streams, where none of them has the codec.
+  /// Returns the first stream of a type, if no stream of that type has the codec.
   private static func unknown(
     _ type: AVMediaType, _ codec: Codec, _ streams: [StreamChoice.Stream]
   ) -> StreamChoice.Stream? {
@@ -200,9 +204,9 @@ struct FLVNamedCodecs: Hashable {
   }
 }
 
-/// A packet of bytes that lie in the file, made without FFmpeg's demuxer.
+/// A packet made of bytes in the file, without FFmpeg's demuxer.
 enum MadePacket {
-  /// To be freed; nil where they are not all there, or memory is short.
+  /// Returns a packet for the caller to free; nil if the bytes are not all there, or memory is short.
   static func of(_ range: Range<Int64>, in file: some ByteReading) -> UnsafeMutablePointer<AVPacket>? {
     let bytes = file.bytes(at: range.lowerBound, count: range.count)
     var made = av_packet_alloc()

@@ -5,8 +5,8 @@ package struct FoundDuration: Hashable {
   let seconds: Double
   let source: DurationSource
 
-  /// Nil when `seconds` cannot be meant: not above 0, a year or more, or a bit rate beyond sense for a file of
-  /// `size` bytes.
+  /// Returns nil if `seconds` is implausible: not above 0, a year or more, or so short that a file of `size` bytes
+  /// would have an absurd bit rate.
   init?(_ seconds: Double?, _ source: DurationSource, size: Int64) {
     guard let seconds, Self.isPlausible(seconds, size: size) else { return nil }
     self.seconds = seconds
@@ -19,7 +19,7 @@ package struct FoundDuration: Hashable {
     return Double(size) * 8 / seconds <= highestBitRate
   }
 
-  /// A year.
+  /// A year, in seconds.
   static let longest = 365.0 * 86_400
   /// Bits per second: above what uncompressed pictures of 8K need.
   static let highestBitRate = 1e12

@@ -1,17 +1,18 @@
 import CFFmpeg
 
-/// The time that the samples of a fragmented file cover: from the first fragment's first sample to the end of the
-/// last one's last. It does not begin at zero where fragments start late, and the header may know nothing of it.
+/// The time that the samples of a fragmented file cover: from the first sample of the first fragment to the end of
+/// the last sample of the last one. It does not begin at zero if fragments start late, and the header may not reflect
+/// it.
 struct FragmentSpan: Hashable {
-  /// Above 0.
+  /// Always above 0.
   let seconds: Double
-  /// Seconds that the first stream waits by an empty edit before its first sample. A player shows nothing then,
-  /// and headers count it or not.
+  /// The seconds by which an empty edit delays the first sample of the first stream. A player shows nothing then, and
+  /// headers may or may not count it.
   let emptyEdit: Double
 
-  /// Nil without samples. Moves the place where packets are read to the last fragment.
+  /// Returns nil if there are no samples. Moves FFmpeg's read position to the last fragment.
   ///
-  /// - Parameter emptyEdit: seconds that the track with an id waits.
+  /// - Parameter emptyEdit: returns the seconds by which the track with the given ID is delayed.
   init?(
     _ streams: [UnsafeMutablePointer<AVStream>], emptyEdit wait: (UInt32) -> Double,
     of context: UnsafeMutablePointer<AVFormatContext>
@@ -27,12 +28,12 @@ struct FragmentSpan: Hashable {
     emptyEdit = wait(UInt32(truncatingIfNeeded: first.stream.pointee.id))
   }
 
-  /// Whether a header that claims this many seconds means these samples.
+  /// Whether a header that claims this many seconds refers to these samples.
   func agrees(with claimed: Double) -> Bool {
     abs(claimed - seconds - emptyEdit) <= max(0.1, seconds * 0.01)
   }
 
-  /// A segment index (`sidx`) makes FFmpeg read fragments only when they are asked for.
+  /// Makes FFmpeg index the last fragment. If there is a segment index (`sidx`), it reads fragments only on demand.
   private static func indexLastFragment(
     for stream: UnsafeMutablePointer<AVStream>, _ context: UnsafeMutablePointer<AVFormatContext>
   ) {
@@ -44,16 +45,16 @@ struct FragmentSpan: Hashable {
     let base = stream.pointee.time_base
     guard index.entries > 0, base.num > 0, base.den > 0 else { return nil }
     let tick = Double(base.num) / Double(base.den)
-    // The index counts decoding times, a viewer sees presentation times: their stretch is the same, their start
-    // is not.
+    // The index has decoding times, and a viewer sees presentation times. Both span the same time, but start at
+    // different times.
     let covered = Double(lastEnd(index, stream)) - Double(index.first_time)
     let first = stream.pointee.start_time == reel_no_time ? index.first_time : stream.pointee.start_time
     let start = Double(first) * tick
     return (start, start + covered * tick)
   }
 
-  /// Where the last sample ends: FFmpeg keeps that as the stream's duration, unless the header claims a longer
-  /// one; then the sample lasts as long as the one before it.
+  /// Returns when the last sample ends. FFmpeg keeps that as the stream's duration, unless the header claims a longer
+  /// one; then the sample is assumed to last as long as the one before it.
   private static func lastEnd(_ index: ReelIndexSummary, _ stream: UnsafeMutablePointer<AVStream>) -> Int64 {
     let step = index.last_time &- index.time_before_last
     let (guess, overflow) = index.last_time.addingReportingOverflow(step)

@@ -1,37 +1,37 @@
 import CFFmpeg
 import ReelCore
 
-/// What the header alone said, before any packet was read: kept to hold the rest against it.
+/// What the header alone states, recorded before any packet is read, so that the rest can be compared against it.
 struct HeaderFacts: Hashable {
   /// Stored width and height of a stream.
   struct Size: Hashable {
     let width: Int32
     let height: Int32
-    /// Whether it is that of the blocks that the pictures are coded in, of which the last ones may be filled up: as MXF
-    /// has it (SMPTE ST 377-1, E.2.3).
+    /// Whether the size is that of the coded blocks, the last of which may be padded, as in MXF (SMPTE ST 377-1,
+    /// E.2.3).
     var isOfBlocks = false
 
-    /// Whether pictures may have this size.
+    /// Whether pictures of the given size are consistent with this one.
     func allows(width own: Int, height other: Int) -> Bool {
       if (Int(width), Int(height)) == (own, other) { return true }
-      // The blocks of two fields are 32 lines high together.
+      // The blocks of both fields together are 32 lines high.
       let widths = [own, own.roundedUp(to: 16)]
       let heights = [other, other.roundedUp(to: 16), other.roundedUp(to: 32)]
       return isOfBlocks && widths.contains(Int(width)) && heights.contains(Int(height))
     }
   }
 
-  /// Seconds; nil when the header does not tell.
+  /// The duration in seconds; nil if the header does not state one.
   let duration: Double?
-  /// By the index of the stream; only sizes above 0.
+  /// The sizes by the index of the stream; only those above 0.
   let sizes: [Int32: Size]
   /// The average frame rates that it states, by the index of the stream.
   let rates: [Int32: Rational]
-  /// The codecs that it names, by the index of the stream; reading packets may correct FFmpeg's.
+  /// The codecs that it names, by the index of the stream. FFmpeg may correct its own when packets are read.
   let codecs: [Int32: AVCodecID]
-  /// What it states of sound, by the index of the stream.
+  /// What it states about sound, by the index of the stream.
   let sounds: [Int32: SoundHeader]
-  /// The transfer function that it states, by the index of the stream; only those that are one.
+  /// The transfer functions that it states, by the index of the stream; none that means "unspecified".
   private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>, _ structure: FileStructure) {
@@ -60,7 +60,7 @@ struct HeaderFacts: Hashable {
       }
       guard parameters.pointee.width > 0, parameters.pointee.height > 0
       else { continue }
-      // Of several sample entries FFmpeg tells the size of the last.
+      // Of several sample entries, FFmpeg reports the size in the last.
       let entry = tracks?.track(of: stream).flatMap { $0.hasSeveralEntries ? $0.entry : nil }
       sizes[Int32(index)] = Size(
         width: entry?.width.map { Int32(clamping: $0) } ?? parameters.pointee.width,
@@ -74,8 +74,9 @@ struct HeaderFacts: Hashable {
     self.transfers = transfers
   }
 
-  /// Takes the word of a message in the pictures of a stream for how light is coded. A transfer function of standard range in
-  /// the container is what the message adds to; one of high range contradicts another.
+  /// Accepts that a message in the pictures of a stream determines the transfer function. If the container states one
+  /// of standard range, it is dropped, because the message supplements it. One of high dynamic range stays, because
+  /// it contradicts any other.
   mutating func preferTransfer(of stream: StreamChoice.Stream) {
     let high = [AVCOL_TRC_SMPTE2084, AVCOL_TRC_ARIB_STD_B67]
     if let stated = transfers[stream.pointee.index], !high.contains(stated) {

@@ -1,9 +1,10 @@
-/// Text of a tag that does not say how its characters are coded.
+/// Decoding of text in a tag that does not state its character encoding.
 enum LegacyText {
-  /// UTF-8; UTF-16 where a mark or its zeros give it away; else the code page of Windows, Cyrillic (1251) where that makes
-  /// words of it, Western European (1252) otherwise. Nil for bytes that have no character there.
+  /// Decodes UTF-8; UTF-16 if a byte order mark or its zeros reveal it; otherwise a code page of Windows: Cyrillic
+  /// (1251) if the bytes make words in it, Western European (1252) if not. Returns nil for bytes that have no
+  /// character there.
   ///
-  /// - Parameter isCut: whether there is more of it than these bytes, which then may end within a character.
+  /// - Parameter isCut: whether the text continues beyond these bytes, so that they may end within a character.
   static func decode(_ bytes: some Collection<UInt8>, isCut: Bool = false) -> String? {
     var bytes = Array(bytes)
     if let wide = utf16(bytes, isCut: isCut) { return wide }
@@ -12,7 +13,7 @@ enum LegacyText {
     return isCyrillic(bytes) ? decode(bytes, cyrillic) : decode(bytes, western)
   }
 
-  /// Nil for what is no UTF-8.
+  /// Returns nil for anything that is not UTF-8.
   static func utf8(_ bytes: [UInt8], isCut: Bool) -> String? {
     guard isCut, let lead = bytes.suffix(3).lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0
     else {
@@ -22,7 +23,7 @@ enum LegacyText {
     return String(validating: bytes.count - lead < width ? bytes[..<lead] : bytes[...], as: UTF8.self)
   }
 
-  /// Nil for what is no UTF-16.
+  /// Returns nil for anything that is not UTF-16.
   static func utf16(_ units: [UInt16], isCut: Bool) -> String? {
     let endsWithin = isCut && units.last.map { UTF16.isLeadSurrogate($0) } == true
     return String(validating: endsWithin ? units.dropLast() : units[...], as: UTF16.self)
@@ -43,7 +44,8 @@ enum LegacyText {
     return utf16(units, isCut: isCut)
   }
 
-  /// Whether most letters are Cyrillic ones beside one another: in Western text letters beyond ASCII stand alone.
+  /// Whether most letters are Cyrillic and adjacent to one another: in Western text, letters beyond ASCII stand
+  /// alone.
   private static func isCyrillic(_ bytes: [UInt8]) -> Bool {
     let high = bytes.count { $0 >= 0xC0 || $0 == 0xA8 || $0 == 0xB8 }
     let low = bytes.count { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) }

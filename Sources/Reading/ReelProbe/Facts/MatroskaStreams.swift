@@ -2,14 +2,14 @@ import CFFmpeg
 import ReelCore
 
 extension MatroskaFileMap {
-  /// The tracks of which FFmpeg makes streams, each once.
+  /// The tracks of which FFmpeg makes streams, without repetitions.
   var tracks: [MatroskaTrackList.Number] {
     var seen: Set<Int> = []
     return (trackList?.made ?? []).filter { seen.insert($0.number).inserted }
   }
 
-  /// Puts in the frame rates that the tracks state, where FFmpeg has rounded them: it makes fractions with parts of 30,000 at
-  /// most, and of 60000/1001 another one.
+  /// Sets the frame rates that the tracks state, if FFmpeg has rounded them. It makes fractions with terms of at most
+  /// 30,000, and so changes 60000/1001.
   func applyRates(to streams: [StreamChoice.Stream]) {
     guard let made = trackList?.made, !made.isEmpty else { return }
     for (place, stream) in streams.enumerated() {
@@ -24,8 +24,8 @@ extension MatroskaFileMap {
     }
   }
 
-  /// The rate of film or television, or the whole number, of which a frame lasts so many nanoseconds, however they were
-  /// rounded; nil where there is none.
+  /// Returns the rate of film or television, or the whole number, at which a frame lasts this many nanoseconds,
+  /// however they were rounded; nil if there is none.
   static func rate(lasting nanoseconds: UInt64) -> AVRational? {
     let step = Double(nanoseconds)
     guard step >= 1e9 / ContentEvidence.fastest, step <= 1e9 else { return nil }
@@ -41,7 +41,7 @@ extension MatroskaFileMap {
 }
 
 extension StreamChoice {
-  /// Without what FFmpeg has made of the same track once more.
+  /// Creates the choice without streams that FFmpeg has made of a track a second time.
   init(_ streams: [Stream], of structure: FileStructure) {
     if let named = structure.namedCodecs?.pictures {
       self.init(Self.withoutNumbered(streams, named.id))
@@ -50,7 +50,8 @@ extension StreamChoice {
     }
   }
 
-  /// Of the pictures of an FLV whose codec has a name FFmpeg before 6.1 makes a stream for each kind of packet.
+  /// Returns the streams without superfluous ones. If an FLV's video codec has a name, FFmpeg before 6.1 makes a
+  /// stream for each kind of packet.
   private static func withoutNumbered(_ streams: [Stream], _ codec: AVCodecID) -> [Stream] {
     let pictures = streams.filter {
       $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO && !isAttached($0)
@@ -60,8 +61,8 @@ extension StreamChoice {
     return streams.filter { own.contains($0) || !pictures.contains($0) }
   }
 
-  /// A track that is listed twice becomes two streams, of which the first has all packets; and where an element of the header
-  /// is damaged, FFmpeg may read those before it anew.
+  /// Returns one stream per track. A track that is listed twice becomes two streams, of which the first has all
+  /// packets. If an element of the header is damaged, FFmpeg may read the elements before it again.
   private static func eachOnce(_ streams: [Stream], _ made: [MatroskaTrackList.Number]) -> [Stream] {
     let tracks = streams.filter { !isAttached($0) }
     let isAnew =
@@ -81,7 +82,7 @@ extension StreamChoice {
 }
 
 extension AVStream {
-  /// Whether both were made of tracks that say the same.
+  /// Whether both were made from tracks that say the same.
   fileprivate func isLike(_ other: AVStream) -> Bool {
     guard let one = codecpar?.pointee, let two = other.codecpar?.pointee else { return false }
     return one.codec_type == two.codec_type && one.codec_id == two.codec_id

@@ -2,9 +2,12 @@ import CFFmpeg
 import ReelCore
 
 extension MediaInfo {
-  /// - Parameter movie: nil for other containers than those of the MP4 family.
+  /// Sets the title, the artist, the creation date and the content identifier.
+  ///
+  /// - Parameter movie: nil for containers outside the MP4 family.
   mutating func take(_ tags: Tags, _ movie: MovieTracks?) {
-    // What is in no encoding that is known here FFmpeg reads in another one.
+    // FFmpeg decodes a text whose encoding is not known here as if it were in another one, so its version is not
+    // used.
     let texts = movie?.texts
     title =
       texts?.title ?? (texts?.hasUnreadTitle == true ? nil : tags.first(of: "title"))
@@ -16,14 +19,14 @@ extension MediaInfo {
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
   }
 
-  /// The duration, and the bit rate that follows from it where all of the file is there and its media are in it.
+  /// Sets the duration, and the bit rate that follows from it if the whole file is there and contains its media.
   mutating func take(_ found: FoundDuration?) {
     (duration, durationSource) = (found?.seconds, found?.source)
     let isAll = truncated != true && external != true
     let rate = isAll ? found.map { (Double(size) * 8 / $0.seconds).rounded() } : nil
     bitRate = rate.flatMap { $0 >= 1 ? Int64($0) : nil }
-    // Pictures that end before the sound may have more in a second than the whole file, but a claim far above that is none. In
-    // the MP4 family it is counted.
+    // Pictures that end before the sound may have a higher bit rate than the whole file, but a claim far above that
+    // cannot be right. In the MP4 family the bit rate is not claimed, but counted.
     if let bitRate, !container.isISO, let stated = video?.bitRate, stated / 2 > bitRate {
       video?.bitRate = nil
     }
@@ -46,13 +49,13 @@ extension MediaInfo {
       encrypted = structure.matroska == nil ? structure.isEncrypted(streams) : streams.isEncrypted
       return
     }
-    // Where the index is compressed (`cmov`), FFmpeg alone reads it.
+    // If the index is compressed (`cmov`), only FFmpeg reads it.
     external = iso.external ?? (reel_log_met_external_track() ? true : nil)
     fastStart = iso.fastStart
     fragmented = iso.fragments > 0
     encrypted = structure.encrypted
     if external == true {
-      // Its index tells of another file.
+      // Its index describes another file.
       truncated = iso.endsBeyondFile == true ? true : nil
     } else {
       let isCut = iso.refersBeyondFile ? true : iso.endsBeyondFile
@@ -60,8 +63,8 @@ extension MediaInfo {
     }
   }
 
-  /// Exact for a file without fragments: its index knows where the last sample ends. Nil when there are samples
-  /// and FFmpeg has indexed none of them.
+  /// Whether samples lie beyond the end of the file. Exact for a file without fragments, because its index says where
+  /// the last sample ends. Nil if a stream has samples, none of which FFmpeg has indexed.
   private func indexEndsBeyondFile(_ streams: StreamChoice, _ tracks: MovieTracks?) -> Bool? {
     let isBeyond = streams.all.contains { stream in
       let furthest = reel_index_summary(stream).furthest_byte

@@ -2,11 +2,12 @@ import CFFmpeg
 import ReelCore
 
 extension MediaWarning {
-  /// A clock that its sound contradicts: the duration, and the frame rate unless the pictures state the same.
+  /// Warnings about a clock that its sound contradicts: about the duration, and about the frame rate unless the
+  /// pictures state the same rate.
   ///
   /// - Parameters:
   ///   - stream: the pictures that have the same clock.
-  ///   - ratio: by how much longer all lasts by it; nil where that is not known.
+  ///   - ratio: how many times longer everything lasts by that clock; nil if that is not known.
   static func doubtedClock(
     _ what: String, _ media: MediaInfo, _ stream: StreamChoice.Stream?, slowed ratio: Double?
   ) -> [MediaWarning] {
@@ -17,7 +18,7 @@ extension MediaWarning {
     return stream == nil || isStated == true ? Array(found.prefix(1)) : found
   }
 
-  /// The same of pictures that state nothing.
+  /// The same warnings for pictures that state no rate.
   static func doubtedClock(_ what: String, _ media: MediaInfo, slowed ratio: Double?) -> [MediaWarning] {
     let duration = MediaWarning(
       .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) },

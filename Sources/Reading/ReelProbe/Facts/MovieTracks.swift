@@ -2,7 +2,7 @@ import CFFmpeg
 import FoundationEssentials
 import ReelCore
 
-/// The tracks of an ISO base media file beside the streams that FFmpeg has made of them.
+/// The tracks of an ISO base media file, and the streams that FFmpeg has made of them.
 struct MovieTracks {
   private let iso: ISOFileMap
 
@@ -15,9 +15,9 @@ struct MovieTracks {
     iso.track(UInt32(truncatingIfNeeded: stream.pointee.id))
   }
 
-  /// Gives streams the records of their codecs and the transfer functions that their first samples have, where FFmpeg took those
-  /// of another sample entry; and those of uncompressed sound the codec that their entry names: FFmpeg 5.1 takes
-  /// whole numbers for some of 16 bits.
+  /// Gives streams the codec records and the transfer functions of their first samples, if FFmpeg took those of
+  /// another sample entry. Also gives streams of uncompressed sound the codec that their entry names: FFmpeg 5.1
+  /// takes integers of other widths for 16-bit ones.
   func applyEntries(to streams: [StreamChoice.Stream]) {
     for stream in streams {
       if let codec = track(of: stream)?.entry?.plainCodec {
@@ -45,7 +45,7 @@ struct MovieTracks {
     }
   }
 
-  /// Replaces the shape of pixels that FFmpeg has worked out, which leaves out how the track is turned.
+  /// Replaces the pixel shape that FFmpeg has computed, which ignores how the track is rotated.
   ///
   /// - Returns: the shape; nil for a stream without a track.
   @discardableResult func applyShape(to stream: StreamChoice.Stream) -> TrackShape? {
@@ -58,11 +58,11 @@ struct MovieTracks {
     return shape
   }
 
-  /// Seconds until the last of the samples that are seen or heard has been shown, by the tables of the index; nil where
-  /// they do not tell.
+  /// The seconds until the last sample that is seen or heard has been shown, by the tables of the index; nil if they
+  /// leave it open.
   var measuredSeconds: Double? { untimed.isEmpty ? seconds { $0.isSeenOrHeard } : nil }
 
-  /// The tracks of pictures and sound that have samples and a clock, and whose tables do not tell how long they last.
+  /// The tracks of pictures and sound that have samples and a clock, but whose tables leave their duration open.
   var untimed: [ISOTrack] {
     guard iso.fragments == 0 else { return [] }
     return iso.tracks.filter {
@@ -71,21 +71,23 @@ struct MovieTracks {
     }
   }
 
-  /// Whether no track has a sample, and no fragment brings one: the header of a stream may say how long that is as a whole.
+  /// Whether no track has a sample and no fragments are to follow. The header of a stream may still state its total
+  /// duration.
   var isEmpty: Bool { iso.hasNoSamples && !iso.promisesFragments }
 
-  /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all, as players
-  /// and other readers go on until the last subtitle.
+  /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or all of
+  /// them, because players and other readers continue until the last subtitle.
   func agree(with claimed: Double) -> Bool {
     guard let own = seconds({ $0.isSeenOrHeard }) else { return false }
     return Self.isNear(claimed, own) || meansAll(claimed) && claimed <= own * Self.longestRest
   }
 
-  /// Whether it means those of subtitles or metadata that go on for so long that they tell nothing of the video.
+  /// Whether the header means tracks of subtitles or metadata that last so long that they say nothing about the
+  /// video.
   func areOutlasted(until claimed: Double) -> Bool { meansAll(claimed) && !agree(with: claimed) }
 
-  /// Whether a header beside fragments means what the samples of the index last, as it should where it does not tell of the
-  /// fragments (8.8.2).
+  /// Whether a header beside fragments means the duration of the samples in the index, as it should if it does not
+  /// cover the fragments (8.8.2).
   func isOfIndex(_ claimed: Double) -> Bool {
     let lengths = iso.tracks.filter(\.isSeenOrHeard).compactMap { track -> Double? in
       guard let scale = track.timescale, let ticks = track.times?.total, ticks > 0 else { return nil }
@@ -100,7 +102,8 @@ struct MovieTracks {
 
   private static let longestRest = 1.5
 
-  /// To a tenth of a second or a hundredth: movies count in larger ticks than their media, and pad their sound.
+  /// Whether both are equal to within a tenth of a second or a hundredth: movies count in larger ticks than their
+  /// media, and pad their sound.
   static func isNear(_ claimed: Double, _ measured: Double) -> Bool {
     abs(claimed - measured) <= max(min(0.1, measured * 0.1), measured * 0.01)
   }
@@ -110,17 +113,17 @@ struct MovieTracks {
       .map { $0.shown > 0 ? $0.seconds : $0.mediaSeconds }.filter { $0 > 0 }.max()
   }
 
-  /// When it was made: by the movie, else by the first track that tells.
+  /// When it was created: by the movie, otherwise by the first track that states a date.
   var createdAt: Date? {
     MovieDate.date(iso.movieHeader?.created) ?? trackDates.first
   }
 
-  /// What the tracks of pictures and sound say of when they were made.
+  /// The creation dates that the tracks of pictures and sound state.
   private var trackDates: [Date] {
     iso.tracks.filter(\.isSeenOrHeard).flatMap { [$0.created, $0.header?.created] }.compactMap(MovieDate.date)
   }
 
-  /// The date that all tracks give and the movie does not; nil where they are of about the same day.
+  /// The movie's date and a different one that a track states; nil if they are within two days of each other.
   var otherDate: (movie: Date, tracks: Date)? {
     guard let movie = MovieDate.date(iso.movieHeader?.created), let first = trackDates.first else {
       return nil
@@ -134,14 +137,14 @@ struct MovieTracks {
 }
 
 extension ISOFileMap {
-  /// Whether no track has a sample, as in the beginning of a stream of which the samples are in other files.
+  /// Whether no track has a sample, as in the beginning of a stream whose samples are in other files.
   var hasNoSamples: Bool {
     fragments == 0 && !tracks.isEmpty && tracks.allSatisfy { $0.counts.sizes == 0 }
   }
 }
 
 extension SampleEntry {
-  /// What FFmpeg calls the numbers that uncompressed sound is stored in.
+  /// FFmpeg's codec for the numbers in which uncompressed sound is stored.
   var plainCodec: AVCodecID? {
     guard let plain else { return nil }
     return switch (format, plain.bits) {

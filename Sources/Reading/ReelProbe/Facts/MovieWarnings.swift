@@ -2,20 +2,22 @@ import CFFmpeg
 import FoundationEssentials
 import ReelCore
 
-/// Where the boxes of an ISO base media file contradict one another, so that what they tell cannot all be true.
+/// Warnings about boxes of an ISO base media file that contradict one another, so that not all of them can be true.
 struct MovieWarnings {
   let tracks: MovieTracks
   let iso: ISOFileMap
   let streams: StreamChoice
   let media: MediaInfo
-  /// How often the clock of its fragments starts anew; nil without fragments.
+  /// The number of times that the clock of its fragments restarts; nil if it has no fragments.
   let fragmentJumps: Int?
-  /// The places of sounds that are of another codec than their header names.
+  /// The places of the sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
-  /// Seconds that the first packet of a sound lasts by its codec, by its place.
+  /// The seconds that the first packet of a sound lasts by its codec, by the sound's place.
   let soundFrames: [Int: Double]
 
-  /// - Parameter hasDuration: whether there is a warning about the duration already.
+  /// Returns all warnings.
+  ///
+  /// - Parameter hasDuration: whether there already is a warning about the duration.
   func found(hasDuration: Bool) -> [MediaWarning] {
     let clock = clock
     return
@@ -40,7 +42,7 @@ struct MovieWarnings {
     ([streams.video].compactMap { $0 } + streams.audios).compactMap { tracks.track(of: $0) }
   }
 
-  /// A track whose own headers claim other times than its samples have.
+  /// Warnings about a track whose own headers claim other times than its samples have.
   private var clock: (duration: MediaWarning, rate: MediaWarning?)? {
     for track in shownTracks {
       guard let presentation = track.presentation, let claim = contradiction(track, presentation) else {
@@ -66,7 +68,8 @@ struct MovieWarnings {
     return nil
   }
 
-  /// By the media header against all samples, and by the track header against those that are shown.
+  /// Compares the media header against all samples, and the track header against those that are shown. Returns nil if
+  /// neither contradicts its samples.
   private func contradiction(
     _ track: ISOTrack, _ presentation: TrackPresentation
   ) -> (stated: Double, measured: Double, samples: Int64)? {
@@ -81,7 +84,7 @@ struct MovieWarnings {
     guard let ticks = track.header?.duration, let scale = iso.movieHeader?.timescale, presentation.shown > 0,
       isFar(Double(ticks) / Double(scale), presentation.seconds, presentation)
     else { return nil }
-    // Some writers leave the edits out, or put the media's own ticks there.
+    // Some writers ignore the edits, or write the media's own ticks there.
     let others =
       [Double(ticks) / Double(scale)]
       + (hasOwnTicks ? track.timescale.map { [Double(ticks) / Double($0)] } ?? [] : [])
@@ -94,7 +97,8 @@ struct MovieWarnings {
     return (Double(ticks) / Double(scale), presentation.seconds, presentation.shown)
   }
 
-  /// Whether the header of each track may have the media's own ticks: whoever mistakes the unit does so in all of them.
+  /// Whether the track headers may count in the media's own ticks: a writer that mistakes the unit does so in all of
+  /// them.
   private var hasOwnTicks: Bool {
     shownTracks.allSatisfy { track in
       guard let ticks = track.header?.duration, let scale = track.timescale, let shown = track.presentation
@@ -103,7 +107,7 @@ struct MovieWarnings {
     }
   }
 
-  /// More than the last sample and the rounding of clocks account for.
+  /// Whether both differ by more than the last sample and the rounding of clocks account for.
   private func isFar(_ stated: Double, _ measured: Double, _ presentation: TrackPresentation) -> Bool {
     let step = presentation.ordinaryRate.map { 1 / $0 } ?? Self.longestStep
     let tick = iso.movieHeader.map { 1 / Double($0.timescale) } ?? 0
@@ -112,7 +116,7 @@ struct MovieWarnings {
 
   private static let longestStep = 0.15
 
-  /// Tracks whose last samples have another entry than the first, as those of files that were joined.
+  /// Warnings about tracks whose last samples have another sample entry than the first, as in files that were joined.
   private var changes: [MediaWarning] {
     let sounds = streams.audios.enumerated().compactMap { place, stream -> MediaWarning? in
       guard let track = tracks.track(of: stream), let first = track.entry?.soundHeader else { return nil }
@@ -131,7 +135,7 @@ struct MovieWarnings {
       later.lazy.filter { $0.pictureSize == first.pictureSize }.compactMap(\.pixel)
         .compactMap { MediaWarning.changedShape(pixel, $0) }.first
     }
-    // What an entry does not say of light, its pictures may.
+    // If an entry does not state a transfer function, its pictures may.
     let range = media.video?.hdr?.kind
     let other = later.first { entry in
       entry.transfer != nil && entry.transfer != first.transfer && entry.range != range
@@ -141,7 +145,8 @@ struct MovieWarnings {
     return [size, shape].compactMap(\.self) + [.changedRange(range, other.range)]
   }
 
-  /// Tracks that are handled as sound, or as pictures, and whose sample entry is of the other kind.
+  /// Warnings about tracks that are handled as sound or as pictures, but whose sample entry is of the other kind, and
+  /// about contradictory claims of encryption.
   private var kinds: [MediaWarning] {
     func isNamed(_ stream: StreamChoice.Stream, in table: OpaquePointer?) -> Bool {
       guard let parameters = stream.pointee.codecpar?.pointee, parameters.codec_id == AV_CODEC_ID_NONE else {
@@ -165,7 +170,8 @@ struct MovieWarnings {
       + (isOpen ? [scheme] : []) + (isHidden ? [hidden] : [])
   }
 
-  /// Samples that the tables tell of and FFmpeg does not find, as where their description is one that there is not.
+  /// A warning about samples that the tables list and FFmpeg does not find, as when they refer to a sample
+  /// description that does not exist.
   private var unread: [MediaWarning] {
     guard media.video?.hasSamples == false, media.external != true, media.truncated != true,
       media.encrypted != true, streams.video.map({ iso.hidesSamples(of: $0) }) == false,
@@ -178,7 +184,7 @@ struct MovieWarnings {
     ]
   }
 
-  /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.
+  /// Warnings about a rate that cannot be right. Then the clock is wrong, and so is the duration of the pictures.
   private var rate: [MediaWarning] {
     guard media.video?.frameRate == nil, let rate = (video?.presentation?.rate ?? videoRun?.rate)?.value,
       rate >= VideoFacts.beyondSense
@@ -193,8 +199,8 @@ struct MovieWarnings {
 
   private var videoRun: MovieFragments.Run? { video?.id.flatMap { iso.fragmentTable?.runs[$0] } }
 
-  /// Sound whose header gives it another rate than its clock and its sample entry; where the entry agrees with the header,
-  /// nothing tells which of them is right.
+  /// Warnings about sound whose codec states another rate than its clock and its sample entry. If the entry agrees
+  /// with the codec, nothing shows which of them is right.
   private var soundRates: [MediaWarning] {
     streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
       guard !otherSounds.contains(place), let clock = SoundClock(stream, tracks, iso), !clock.agrees else {
@@ -218,7 +224,7 @@ struct MovieWarnings {
     }
   }
 
-  /// Tracks whose tables do not tell how long they last, so that the header's word is all there is.
+  /// Warnings about tracks whose tables leave their duration open, so that there is only the header's claim.
   private var untimed: [MediaWarning] {
     let stopped = iso.tracks.contains {
       $0.isSeenOrHeard && $0.timescale == nil && $0.counts.sizes ?? 0 > 0
@@ -245,13 +251,14 @@ struct MovieWarnings {
     ] + [rate].compactMap(\.self)
   }
 
-  /// Sound whose samples last longer or shorter than its frames do by their own headers: a clock is wrong.
+  /// Warnings about sound whose samples last longer or shorter than its frames do by their own headers: a clock is
+  /// wrong.
   private var soundClock: [MediaWarning] {
     for (place, stream) in streams.audios.enumerated() where !otherSounds.contains(place) {
       guard let parameters = stream.pointee.codecpar, let track = tracks.track(of: stream),
         !track.isPassedOver(by: stream), SoundClock(stream, tracks, iso) == nil,
         let seconds = soundFrames[place], let step = step(of: track),
-        // Frames of AAC have 960 samples in place of 1024, or the other way round, whatever its record says.
+        // Frames of AAC may have 960 samples instead of 1024, or the reverse, whatever the record says.
         !(parameters.pointee.codec_id == AV_CODEC_ID_AAC ? [1, 15.0 / 16, 16.0 / 15] : [1]).contains(where: {
           abs(step.seconds - $0 * seconds) <= step.tolerance * seconds
         })
@@ -263,10 +270,11 @@ struct MovieWarnings {
     return []
   }
 
-  /// The pictures where they last about as long as a sound whose clock is wrong, so that theirs may be wrong, too.
+  /// Returns the pictures, unless they last clearly longer or shorter than a sound whose clock is wrong. Otherwise
+  /// their clock may be wrong, too.
   private func picturesBeside(_ sound: ISOTrack?) -> StreamChoice.Stream? {
     func seconds(_ track: ISOTrack?) -> Double? {
-      // Whatever edits show of it.
+      // Regardless of what edits show of it.
       track?.presentation?.sumOfSteps ?? track?.id.flatMap { iso.fragmentTable?.runs[$0]?.length }
     }
     guard let own = seconds(video), let other = seconds(sound), abs(own - other) > 0.1 * own + 0.5 else {
@@ -275,15 +283,15 @@ struct MovieWarnings {
     return nil
   }
 
-  /// How long samples last by their times, and how far that may be off, as a share of it.
+  /// Returns how many seconds a sample lasts by the times, and the tolerance of that as a share.
   private func step(of track: ISOTrack) -> (seconds: Double, tolerance: Double)? {
     if let even = SoundClock.seconds(track, iso.fragmentTable) { return (even, 0.01) }
     let rate = track.id.flatMap { iso.fragmentTable?.runs[$0]?.ordinaryRate }
     return rate.map { (1 / $0, 0.03) }
   }
 
-  /// Numbers that pass at another rate than their entry says, beside pictures that come as much faster or slower than they
-  /// say themselves: it is the clock of both that is wrong.
+  /// Warnings about uncompressed sound whose rate is not the one in its entry, beside pictures that deviate from
+  /// their own rate by the same factor: the clock of both is wrong.
   private var plainClock: [MediaWarning] {
     guard let found = media.video?.frameRate?.value,
       let stated = streams.video.flatMap({ BitstreamRate($0) }),
@@ -301,8 +309,8 @@ struct MovieWarnings {
     return []
   }
 
-  /// A rate in the pictures that the index contradicts, though by it they come evenly. Of fragments nothing but that may
-  /// tell how fast their clock runs.
+  /// Warnings about a rate stated in the pictures that the index contradicts, although they come evenly by it. In
+  /// fragments this may be the only evidence of how fast the clock runs.
   private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
       let stated = streams.video.flatMap({ BitstreamRate($0) }),
@@ -319,8 +327,8 @@ struct MovieWarnings {
     return [rate, MediaWarning(.claimUnchecked, what, fact: "duration", stated: .number(seconds))]
   }
 
-  /// Whether the pictures of fragments alone last as long as it does, by far, and no sound denies that their clock is too
-  /// slow by a factor: each may be shown for long, as in a slide show.
+  /// Whether the pictures of fragments last far longer than any sound, and none of the sounds refutes that the clock
+  /// of the pictures is too slow by `factor`. As in a slide show, each picture may be shown for long.
   private func isOutlasting(slowed factor: Double) -> Bool {
     guard let pictures = videoRun?.length else { return false }
     let sounds = streams.audios.compactMap { tracks.track(of: $0)?.id }.compactMap {
@@ -329,8 +337,8 @@ struct MovieWarnings {
     return sounds.allSatisfy { pictures > 1.1 * $0 + 0.5 && pictures / factor > 0.9 * $0 - 0.5 }
   }
 
-  /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
-  /// That of the pictures is not, where these come as fast as they say themselves.
+  /// Warnings about edits that show considerably less than there is: by intention, or because a clock in which they
+  /// are counted is wrong. The clock of the pictures is right if they come as fast as they state themselves.
   private var edits: [MediaWarning] {
     if let fragmentEdit { return [fragmentEdit] }
     guard let presentation = video?.presentation, !presentation.isRetimed, presentation.shown > 0,
@@ -355,7 +363,8 @@ struct MovieWarnings {
     return [duration, pace]
   }
 
-  /// Edits that show a track faster or slower than it was recorded: some players do, and others leave the speed out.
+  /// Warnings about edits that show a track faster or slower than it was recorded. Some players do that, and others
+  /// ignore the speed.
   private var speeds: [MediaWarning] {
     guard let retimed = shownTracks.compactMap(\.presentation).first(where: { $0.speed != nil }) else {
       return []
@@ -372,7 +381,7 @@ struct MovieWarnings {
     return [duration, rate]
   }
 
-  /// An edit that ends before the fragments do: some players go on to their end.
+  /// A warning about an edit that ends before the fragments do. Some players continue to the end of the fragments.
   private var fragmentEdit: MediaWarning? {
     guard let track = video ?? seenOrHeard.first, let scale = iso.movieHeader?.timescale, let id = track.id,
       let edits = track.edits?.filter({ $0.start != nil }), edits.allSatisfy({ $0.duration > 0 }),
@@ -388,7 +397,7 @@ struct MovieWarnings {
       fact: "duration", stated: .number(shown), measured: .number(all))
   }
 
-  /// Tables of one track that tell of different numbers of samples.
+  /// A warning about tables of one track that count different numbers of samples.
   private var tables: MediaWarning? {
     for track in seenOrHeard {
       guard let sizes = track.counts.sizes else { continue }
@@ -407,7 +416,8 @@ struct MovieWarnings {
     return nil
   }
 
-  /// An index that leads to other boxes than those of samples: these were moved, and it was not changed.
+  /// A warning about an index that leads to boxes without samples: the samples were moved, and the index was not
+  /// updated.
   private var places: MediaWarning? {
     guard iso.fragments == 0, media.external != true, media.truncated != true else { return nil }
     let leadsAstray = ([streams.video].compactMap { $0 } + streams.audios).contains { stream in
@@ -422,7 +432,7 @@ struct MovieWarnings {
       : nil
   }
 
-  /// Tables of fragments that cannot all be true.
+  /// Warnings about tables of fragments that cannot all be true.
   private var fragments: [MediaWarning] {
     guard let fault = iso.fragmentTable?.faults.sorted(by: { $0.rawValue < $1.rawValue }).first else {
       return []
@@ -446,7 +456,7 @@ struct MovieWarnings {
     return .clockJumps(jumps)
   }
 
-  /// The clock of fragments goes on without samples: some players wait, and others go on at once.
+  /// A warning about a gap in the clock of the fragments. Some players wait, and others continue at once.
   private var pause: MediaWarning? {
     guard let pause = iso.fragmentTable?.pause, pause > 0, let seconds = media.duration else { return nil }
     return MediaWarning(
@@ -469,8 +479,8 @@ struct MovieWarnings {
     let pictures = stream.pointee.codecpar?.pointee.sample_aspect_ratio ?? AVRational()
     let stated = track.entry?.pixel?.ratio
     let shape = TrackShape(track, width: width, height: height, own: pictures)
-    // H.263 has a shape by its size, whatever was put into it; AV1 has one by the size that it is to be shown in, which
-    // encoders make that of the picture.
+    // H.263 derives a shape from its size, whatever was put into it. AV1 derives one from the size at which it is to
+    // be shown, which encoders set to the size of the picture.
     let codec = stream.pointee.codecpar?.pointee.codec_id
     let isFixed = codec == AV_CODEC_ID_H263 || codec == AV_CODEC_ID_AV1
     if let stated, !isFixed, pictures.num > 0, pictures.den > 0,
@@ -488,7 +498,7 @@ struct MovieWarnings {
       fact: "video.width", stated: .text(size), measured: .text("\(width)x\(height)"))
   }
 
-  /// Sound whose samples are numbers, of another size or at another pace than its entry says.
+  /// A warning about uncompressed sound whose samples have another size or another pace than its entry states.
   private var sound: MediaWarning? {
     for (place, stream) in streams.audios.enumerated() {
       guard let track = tracks.track(of: stream), let plain = PlainSound(stream, track),
@@ -499,10 +509,11 @@ struct MovieWarnings {
       let pairs = [
         ("channels", entry.channels, plain.channels), ("sampleRate", entry.sampleRate, plain.sampleRate),
       ]
-      // An entry has no room for rates from 65536 on, and the second version of QuickTime's says neither there.
+      // An entry has no room for rates of 65536 and above, and version 2 of QuickTime's entries has neither fact
+      // there.
       guard entry.sampleRate ?? 0 > 1, track.entry?.channels ?? 0 > 0 else { continue }
       for (fact, stated, measured) in pairs {
-        // Of a rate that is too large for them some writers put the lower 16 bits there.
+        // If a rate is too large for the field, some writers store its lower 16 bits there.
         guard let stated, let measured, stated != measured, stated != measured & 0xFFFF else { continue }
         return MediaWarning(
           .soundMismatch,
@@ -524,7 +535,7 @@ struct MovieWarnings {
 }
 
 extension MediaWarning {
-  /// A track that says that it holds one kind of media, and is in a codec of another.
+  /// A warning about a track that is declared as one kind of media, but whose codec is of another.
   static func misnamed(_ stated: String, whatIs found: String, fact: String) -> MediaWarning {
     MediaWarning(
       .claimUnchecked, "a track says that it holds \(stated), and its codec is one of \(found)", fact: fact)

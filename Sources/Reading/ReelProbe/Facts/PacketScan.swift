@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// Reads packets on, one after the other, and keeps what their times span. Bounded by the limits.
+/// Reads packets one after the other, within the limits, and records the span of their times.
 struct PacketScan: ~Copyable {
   /// Why no more packets are read.
   enum End: Hashable {
@@ -10,30 +10,31 @@ struct PacketScan: ~Copyable {
   }
 
   private(set) var end: End?
-  /// The streams that have shown a packet with bytes in it.
+  /// The streams of which a non-empty packet has been read.
   private(set) var seen: Set<Int32> = []
-  /// The first packets with bytes in them, of the stream that it was asked to keep one of, and of those of sound.
+  /// The first non-empty packets of the kept stream and of each sound, by the index of the stream.
   private(set) var firsts: [Int32: UnsafeMutablePointer<AVPacket>] = [:]
-  /// That of the former.
+  /// The first non-empty packet of the kept stream.
   var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
-  /// When the frames of that stream are shown; when they are decoded, where one does not say.
+  /// The presentation times of the kept stream's frames; their decoding times if one of them has no presentation
+  /// time.
   var frames: PacketTimes { withoutPauses(shown.count >= readDecoded.count ? shown : readDecoded) }
   private var shown = PacketTimes()
-  /// When they are decoded.
+  /// The decoding times of the kept stream's frames.
   var decoded: PacketTimes { withoutPauses(readDecoded) }
   private var readDecoded = PacketTimes()
-  /// How many packets of that stream have been read.
+  /// The number of packets of the kept stream that have been read.
   private(set) var packetsOfKept = 0
-  /// How many of them have no time of showing, of those whose times are kept.
+  /// How many of them have no presentation time, among those whose times are recorded.
   private(set) var untimedOfKept = 0
-  /// The first and the last of these with a time of decoding: which packet, and when.
+  /// The first and the last of these with a decoding time: the packet's number, and its time.
   private var countedFrom: (packet: Int, time: Int64)?
   private var countedTo: (packet: Int, time: Int64)?
-  /// Whether one of the first few of them has no time of decoding, or of showing.
+  /// Whether one of the first few of them has no decoding time or no presentation time.
   private(set) var lacksTimes = false
-  /// About as many frames as FFmpeg looks at to find their rate.
+  /// About as many frames as FFmpeg examines to find their rate.
   static let fewFrames = 32
-  /// Frames whose times are kept.
+  /// The most frames whose times are recorded.
   private static let mostFrames = 100_000
   private let kept: Int32?
   private let sounds: Set<Int32>
@@ -42,9 +43,9 @@ struct PacketScan: ~Copyable {
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var soundPackets: [Int32: SoundPackets] = [:]
-  /// Whether nothing but packets tells how long frames of sound last.
+  /// Whether only packets show how long frames of sound last.
   private let hasFrames: Bool
-  /// Whether an ASF says that blocks of WMA last for as long as they like.
+  /// Whether an ASF states that blocks of WMA vary in duration.
   private let hasVariableRate: Bool
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var extents: [Int32: PacketExtent] = [:]
@@ -53,8 +54,8 @@ struct PacketScan: ~Copyable {
   private var furthest: Int64 = 0
 
   /// - Parameters:
-  ///   - kept: the stream whose first packet is kept.
-  ///   - clock: when the packets are shown, where that is known.
+  ///   - kept: the index of the stream whose first packet is kept.
+  ///   - clock: the presentation times of the packets, if these are known.
   init(
     _ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits,
     keepingFirstOf kept: Int32? = nil,
@@ -65,7 +66,7 @@ struct PacketScan: ~Copyable {
     let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
     sounds = Set(
       streams.filter { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }.map(\.pointee.index))
-    // A live stream that goes on after ten seconds was away; elsewhere a pause is written into the times.
+    // A live stream that continues ten seconds later was interrupted; in other files the times may contain a pause.
     let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
     hasDurations = demuxer.hasPrefix("mov")
     hasFrames = ["mpegts", "mpeg", "asf"].contains(demuxer)
@@ -83,28 +84,29 @@ struct PacketScan: ~Copyable {
     for case var first: UnsafeMutablePointer<AVPacket>? in firsts.values { av_packet_free(&first) }
   }
 
-  /// Reads until a packet of `stream` has been seen, or the end.
+  /// Reads until a packet of `stream` has been seen, or to the end.
   mutating func run(untilSeen stream: Int32) {
     while end == nil, !seen.contains(stream) { step() }
   }
 
-  /// Reads until a packet of `stream` has been seen, or so many bytes of packets have been read in all, or the end.
+  /// Reads until a packet of `stream` has been seen, or until `limit` bytes of packets have been read in total, or to
+  /// the end.
   mutating func run(untilSeen stream: Int32, orRead limit: Int64) {
     while end == nil, bytes < limit, !seen.contains(stream) { step() }
   }
 
-  /// Reads until so many packets of the stream of which one is kept have been seen, or the end.
+  /// Reads until `count` packets of the kept stream have been seen, or to the end.
   mutating func run(untilSeenOfKept count: Int) {
     while end == nil, packetsOfKept < count { step() }
   }
 
-  /// Reads until so many bytes of packets have been read in all, or the end.
+  /// Reads until `limit` bytes of packets have been read in total, or to the end.
   mutating func run(untilRead limit: Int64) {
     while end == nil, bytes < limit { step() }
   }
 
-  /// Whether `holds` for each packet of the stream of which one is kept, from the next one on until so many bytes have
-  /// been read in all, or the end.
+  /// Reads until `limit` bytes have been read in total, or to the end, and returns whether `holds` is true for each
+  /// packet of the kept stream on the way. Stops at the first one for which it is not.
   mutating func allOfKept(
     untilRead limit: Int64, _ holds: (UnsafeMutablePointer<AVPacket>) -> Bool
   ) -> Bool {
@@ -121,7 +123,7 @@ struct PacketScan: ~Copyable {
     while end == nil { step(look) }
   }
 
-  /// How long `streams` last together; nil when no packet of theirs had a time.
+  /// Returns the total time of `streams`; nil if no packet of theirs had a time.
   func sum(of streams: [UnsafeMutablePointer<AVStream>]) -> StretchSum? {
     let own = streams.compactMap { stream in
       extents[stream.pointee.index].map {
@@ -131,7 +133,7 @@ struct PacketScan: ~Copyable {
     return StretchSum(own.sorted { $0.packets > $1.packets }.map(\.stretches))
   }
 
-  /// Packets of that stream in a second, with those that have no time; nil where too few have one.
+  /// The packets per second of the kept stream, including those without a time; nil if too few have one.
   var countedRate: Double? {
     guard let kept, let base = timeBase(kept), base.num > 0, base.den > 0, let first = countedFrom,
       let last = countedTo, last.packet > first.packet
@@ -153,7 +155,7 @@ struct PacketScan: ~Copyable {
     context.pointee.streams[Int(stream)]?.pointee.time_base
   }
 
-  /// When the last packet of `streams` ends, in seconds.
+  /// Returns when the last packet of `streams` ends, in seconds.
   func lastEnd(of streams: [UnsafeMutablePointer<AVStream>]) -> Double? {
     streams.compactMap { stream in
       extents[stream.pointee.index]?.seconds(in: stream.pointee.time_base).map(\.upperBound).max()
@@ -161,17 +163,18 @@ struct PacketScan: ~Copyable {
     .max()
   }
 
-  /// Whether so many packets were read that a header can be wrong about them: the last of a few may be shown for long.
+  /// Whether enough packets were read to show that a header is wrong about them: of only a few, the last may be shown
+  /// for long.
   var isTelling: Bool { packets >= 10 }
 
-  /// How much of the file of `size` bytes lies before the end of the last packet, above 0 and at most 1. FFmpeg
-  /// itself has read further.
+  /// Returns the share of a file of `size` bytes that lies before the end of the last packet, above 0 and at most 1.
+  /// FFmpeg itself has read further.
   func share(of size: Int64) -> Double? {
     guard furthest > 0, size > 0 else { return nil }
     return min(1, Double(furthest) / Double(size))
   }
 
-  /// - Parameter anew: whether the clock starts anew with it.
+  /// - Parameter anew: whether the clock restarts with this packet.
   private mutating func note(_ packet: UnsafeMutablePointer<AVPacket>, anew: Bool) {
     let stream = packet.pointee.stream_index
     if stream == kept {
@@ -218,7 +221,7 @@ struct PacketScan: ~Copyable {
     guard soundPackets[index]?.isFull != true,
       let parameters = context.pointee.streams[Int(index)]?.pointee.codecpar
     else { return }
-    // Behind what was lost on its way nothing is told.
+    // A packet that was damaged on the way is no evidence.
     let isWhole =
       packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0 && packet.pointee.size < SoundFrame.longest
       && !(hasVariableRate && parameters.pointee.block_align > 0)
@@ -227,8 +230,8 @@ struct PacketScan: ~Copyable {
       packet.pointee.pts == reel_no_time ? nil : packet.pointee.pts, lasting: seconds)
   }
 
-  /// By how much longer sounds last by their times than by their frames, by the index of the stream: 1 for no more than
-  /// rounding; of those that tell.
+  /// How many times longer sounds last by their times than by their frames, by the index of the stream, for those
+  /// that can be measured; 1 if they differ by no more than rounding.
   var soundPaces: [Int32: Double] {
     Dictionary(
       uniqueKeysWithValues: soundPackets.compactMap { index, packets in
@@ -236,7 +239,7 @@ struct PacketScan: ~Copyable {
       })
   }
 
-  /// Gives whether the clock starts anew with it.
+  /// Returns whether the clock restarts with this packet.
   private mutating func extend(with packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     let index = packet.pointee.stream_index
@@ -247,7 +250,7 @@ struct PacketScan: ~Copyable {
     let jump = PacketExtent.Jump(back: jumps.back, ahead: jumps.ahead, in: stream.pointee.time_base)
     return extents[index, default: PacketExtent(jump: jump)].add(
       time, decoded: packet.pointee.dts == reel_no_time ? nil : packet.pointee.dts,
-      // FFmpeg guesses how long a picture lasts where only an index would tell.
+      // FFmpeg guesses how long a picture lasts unless an index states it.
       lasting: index == kept && !hasDurations ? 0 : packet.pointee.duration)
   }
 }

@@ -1,23 +1,23 @@
 import CFFmpeg
 import ReelCore
 
-/// What a container cuts off a picture before it is shown, and the shape that it gives the pixels that are left.
+/// What a container crops from a picture before it is shown, and the shape that it gives the pixels that are left.
 ///
-/// FFmpeg 5.1 does not look at it; from 7.1 on it is side data that the size in the codec parameters knows nothing
-/// of. So it is read from the file itself, the same for every version.
+/// FFmpeg 5.1 ignores it. From 7.1 on it is side data that is not reflected in the size in the codec parameters. So
+/// it is read from the file itself, in the same way for every version.
 package struct PictureCrop: Hashable {
-  /// Pixels cut off at the left.
+  /// The pixels cropped at the left.
   package let left: Int
-  /// Pixels cut off at the top.
+  /// The pixels cropped at the top.
   package let top: Int
-  /// In pixels, of what is left.
+  /// The width in pixels of what is left.
   package let width: Int
-  /// In pixels, of what is left.
+  /// The height in pixels of what is left.
   package let height: Int
-  /// Nil when the container does not tell.
+  /// The shape of a pixel; nil if the container does not state one.
   package let pixel: SampleAspectRatio?
 
-  /// Nil when nothing is cut off, or all of it.
+  /// Returns nil if nothing is cropped, or everything.
   init?(_ track: MatroskaVideoTrack) {
     guard track.isCropped, let coded = track.width.flatMap({ width in track.height.map { (width, $0) } })
     else { return nil }
@@ -28,7 +28,7 @@ package struct PictureCrop: Hashable {
     pixel = Self.pixel(track, width, height)
   }
 
-  /// Units of 0 to 2 are lengths, 3 is a ratio, and 4 says that the shape is unknown.
+  /// Display units of 0 to 2 are lengths, 3 is a ratio, and 4 says that the shape is unknown.
   fileprivate static func pixel(_ track: MatroskaVideoTrack, _ width: Int, _ height: Int)
     -> SampleAspectRatio?
   {
@@ -50,8 +50,8 @@ struct PictureCrops: Hashable {
     tracks = structure.matroska?.videoTracks ?? []
   }
 
-  /// What is cut off the pictures of `stream`; nil for nothing, and where its pictures are of another size than
-  /// the one that is cut: then the header is not believed.
+  /// Returns what is cropped from the pictures of `stream`. Nil if nothing is, or if the pictures do not have the
+  /// size to which the cropping applies: then the header is not believed.
   func crop(
     of stream: StreamChoice.Stream, among streams: StreamChoice
   ) -> PictureCrop? {
@@ -61,8 +61,8 @@ struct PictureCrops: Hashable {
     return PictureCrop(track)
   }
 
-  /// Whether the container itself gives square pixels to pictures for two eyes side by side. FFmpeg takes the size that they are
-  /// shown in for that of one eye; some writers mean both.
+  /// Whether the container itself gives square pixels to pictures for two eyes (stereo). FFmpeg takes their display
+  /// size for that of one eye; some writers mean both.
   func isSquareForBothEyes(_ stream: StreamChoice.Stream, among streams: StreamChoice) -> Bool {
     guard let track = track(of: stream, among: streams), track.stereoMode > 0, !track.isCropped,
       let width = track.width, let height = track.height, width > 0, height > 0
@@ -70,13 +70,13 @@ struct PictureCrops: Hashable {
     return PictureCrop.pixel(track, width, height)?.ratio.value == 1
   }
 
-  /// Whether what is cut off leaves nothing of the pictures of `stream`.
+  /// Whether the cropping leaves nothing of the pictures of `stream`.
   func leavesNothing(of stream: StreamChoice.Stream, among streams: StreamChoice) -> Bool {
     guard let track = track(of: stream, among: streams), track.isCropped else { return false }
     return PictureCrop(track) == nil
   }
 
-  /// FFmpeg makes the streams in the order of the tracks.
+  /// Returns the track of a stream. FFmpeg makes the streams in the order of the tracks.
   private func track(of stream: StreamChoice.Stream, among streams: StreamChoice) -> MatroskaVideoTrack? {
     guard let place = streams.videos.firstIndex(of: stream), streams.videos.count == tracks.count else {
       return nil

@@ -1,14 +1,14 @@
 import CFFmpeg
 
-/// What a pixel format says: its name, its bits, how its colours are sampled.
+/// What a pixel format implies: its name, its bit depth, its chroma subsampling.
 struct PixelLayout: Hashable {
   let name: String
   /// Bits of one component; nil for a palette.
   let bitDepth: Int?
-  /// Such as `4:2:0`; nil where there are no colour planes to sample.
+  /// Such as `4:2:0`; nil if there are no color planes to sample.
   let chroma: String?
 
-  /// Nil for an unknown format.
+  /// Returns nil for an unknown format.
   init?(_ format: Int32) {
     guard format >= 0, let descriptor = av_pix_fmt_desc_get(AVPixelFormat(rawValue: format)),
       let name = descriptor.pointee.name

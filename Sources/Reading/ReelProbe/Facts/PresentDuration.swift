@@ -1,17 +1,18 @@
 import CFFmpeg
 
-/// How much of a file that was cut off is there.
+/// How much of a truncated file is present.
 struct PresentDuration {
   let structure: FileStructure
   let streams: StreamChoice
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   let size: Int64
   let blank: BlankContent?
 
-  /// Seconds by the index of an ISO base media file: up to the first sample that is not all there. For a file of
-  /// fragments the index is what the fragments say; where their media is all there, that is what is there.
+  /// Returns the seconds up to the first sample that is not completely present, by the index of an ISO base media
+  /// file. In a fragmented file the index is made up of its fragments; if all of their media is present, they count
+  /// as a whole.
   ///
-  /// - Parameter whole: seconds of the file as its header has it; nil when it does not tell.
+  /// - Parameter whole: the duration of the file in seconds by its header; nil if that states none.
   func byIndex(whole: Double?) -> Double? {
     guard let iso = structure.iso, let stream = streams.video ?? streams.audios.first else { return nil }
     let index = reel_index_summary(stream)
@@ -27,11 +28,11 @@ struct PresentDuration {
     return max(0, (Double(index.last_time) - Double(index.first_time) + step) * tick)
   }
 
-  /// A fact that is good to have is not worth the time that a whole film takes to read.
+  /// The most bytes to read. The fact is useful, but not worth reading a whole film.
   private static let mostBytes: Int64 = 32 << 20
 
-  /// Seconds that the packets span: all of them in a small file, else the first, and the rest is taken to be like
-  /// them.
+  /// Returns the seconds that the packets span: all of them in a small file, otherwise the first ones, and the rest
+  /// is assumed to be like them.
   func byPackets(_ scan: inout PacketScan) -> Double? {
     scan.run(untilRead: Self.mostBytes)
     guard let span = scan.sum(of: streams.videos + streams.audios)?.seconds else { return nil }

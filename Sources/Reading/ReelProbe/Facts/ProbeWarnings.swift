@@ -1,21 +1,21 @@
 import CFFmpeg
 import ReelCore
 
-/// What in a file contradicts itself, or is not all there is to it.
+/// Warnings about what contradicts itself in a file, and about content that is missing or in other files.
 struct ProbeWarnings {
   let header: HeaderFacts
   let structure: FileStructure
-  /// Seconds by the header.
+  /// The duration in seconds that the header claims.
   let claimedDuration: Double?
-  /// How often the clock of an MP4's fragments starts anew; nil without fragments.
+  /// The number of times that the clock of an MP4's fragments restarts; nil if there are no fragments.
   let fragmentJumps: Int?
   let streams: StreamChoice
   let crops: PictureCrops
   let media: MediaInfo
   let blank: BlankContent?
-  /// The places of sounds that are of another codec than their header names.
+  /// The places of the sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
-  /// Seconds that the first packet of a sound lasts by its codec, by its place.
+  /// The seconds that the first packet of a sound lasts by its codec, by the sound's place.
   let soundFrames: [Int: Double]
 
   var found: [MediaWarning] {
@@ -33,7 +33,8 @@ struct ProbeWarnings {
     return found + movie.found(hasDuration: found.contains { $0.code == .durationMismatch })
   }
 
-  /// The container and the pictures name transfer functions of which one is of high dynamic range.
+  /// A warning if the container and the pictures name different transfer functions, one of which is of high dynamic
+  /// range.
   private var transfer: MediaWarning? {
     guard let stream = streams.video, let stated = header.transfers[stream.pointee.index],
       let pictures = stream.pointee.codecpar?.pointee.color_trc,
@@ -58,8 +59,9 @@ struct ProbeWarnings {
       measured: .text("\(width)x\(height)"))
   }
 
-  /// A player cuts H.264 to a size in the header that is up to a macroblock smaller, where the pictures themselves cut off
-  /// nothing; and where no picture can be read, the header's size is all there is beside its parameters.
+  /// A warning about H.264 whose parameters state another size than the header. If the header's size is up to a
+  /// macroblock smaller, and the pictures crop nothing themselves, a player crops them to it. If no picture can be
+  /// read, the header's size is all there is beside its parameters.
   private var cutSize: MediaWarning? {
     guard let parameters = streams.video?.pointee.codecpar, let width = media.video?.storedWidth,
       parameters.pointee.codec_id == AV_CODEC_ID_H264, let height = media.video?.storedHeight,
@@ -81,8 +83,9 @@ struct ProbeWarnings {
       fact: "video")
   }
 
-  /// Matroska and the pictures give different shapes, as far as nothing is cut off. Matroska counts its display in whole
-  /// pixels; AV1 tells a shape by the size in which it is to be shown, which encoders make that of the picture.
+  /// A warning if Matroska and the pictures give different shapes and nothing is cropped. Matroska states its display
+  /// size in whole pixels. AV1 derives a shape from the size at which it is to be shown, which encoders set to the
+  /// size of the picture.
   private var shape: MediaWarning? {
     guard structure.container.isMatroska, let stream = streams.video,
       crops.crop(of: stream, among: streams) == nil, let video = media.video,
@@ -115,7 +118,7 @@ struct ProbeWarnings {
         "its header gives a duration that cannot be meant, and nothing else tells how long it is",
         fact: "duration", stated: .number(claimed))
     }
-    // A file that was cut off is shorter than its header says, and that is said once.
+    // A truncated file is shorter than its header says, which is reported only once.
     if media.truncated == true, claimed > seconds, FoundDuration.isPlausible(claimed, size: media.size) {
       return nil
     }
@@ -131,7 +134,7 @@ struct ProbeWarnings {
   private var codec: MediaWarning? {
     guard let stream = streams.video, media.video?.codec == nil else { return nil }
     let tag = stream.pointee.codecpar.pointee.codec_tag
-    // Some containers number their codecs.
+    // Some containers identify their codecs by number.
     let name = tag == 0 ? nil : tag < 256 ? "\(tag)" : FourCharacterCode(codecTag: tag).text
     return MediaWarning(
       .codecUnknown,
@@ -163,7 +166,7 @@ struct ProbeWarnings {
     structure.matroska?.links.sentence.map { MediaWarning(.linkedSegments, $0) }
   }
 
-  /// Some players show the chapters of such a file, others all that is in it.
+  /// A warning about ordered chapters: some players show only these, and others everything in the file.
   private var orderedChapters: MediaWarning? {
     guard let stated = structure.matroska?.links.orderedSeconds, let seconds = media.duration,
       abs(stated - seconds) > max(0.1, 0.01 * seconds)

@@ -1,21 +1,21 @@
 import CFFmpeg
 import ReelCore
 
-/// How fast the frames of a sound follow one another by the index of an ISO base media file. Where each of them holds as many
-/// samples as the header of its codec says, that header's rate is one claim, and that of the sample entry another.
+/// The pace of a sound's frames by the index of an ISO base media file. If each frame holds as many samples as the
+/// codec's header says, the rate in that header is one claim, and the rate in the sample entry another.
 struct SoundClock: Hashable {
-  /// Samples a second by the header of the codec, of what its frames hold.
+  /// The samples per second that the codec's header states for what its frames hold.
   let stated: Int
   /// The same by the times of the frames.
   let measured: Int
-  /// By the sample entry, before or after a decoder doubles it.
+  /// The rate in the sample entry, before or after a decoder doubles it.
   private let claimed: Int?
 
-  /// How far a clock may be from a rate, as a share of it: frames of 960 samples differ more than that from those of 1024 at the
-  /// next rate.
+  /// How far a clock may deviate from a rate, as a share of it. Frames of 960 samples differ by more than that from
+  /// frames of 1024 at the next rate.
   private static let tolerance = 0.01
 
-  /// Nil where the frames differ in length, or in their times.
+  /// Returns nil if the frames differ in length, or in their times.
   init?(_ stream: StreamChoice.Stream, _ tracks: MovieTracks, _ iso: ISOFileMap) {
     guard let parameters = stream.pointee.codecpar, let track = tracks.track(of: stream),
       let (rate, length) = Self.frame(parameters.pointee.codec_id, BitstreamHeader.extradata(of: parameters)),
@@ -32,27 +32,27 @@ struct SoundClock: Hashable {
     self.init(stream, tracks, iso)
   }
 
-  /// Whether the header of the codec and the times agree, with frames of either length.
+  /// Whether the codec's header and the times agree, with frames of either length.
   var agrees: Bool {
     let ratio = Double(measured) / Double(stated)
     let lengths: [Double] = [1, 960.0 / 1024, 1024.0 / 960]
     return lengths.contains { abs(ratio * $0 - 1) <= Self.tolerance }
   }
 
-  /// The rate that is heard, where the header of the codec or its decoder tells another one, and the sample entry that of the
-  /// times.
+  /// Returns the rate that is heard. If the codec's header or its decoder states another rate, and the sample entry
+  /// that of the times, the latter counts.
   func heard(insteadOf told: Int) -> Int {
     if agrees { return told }
     if claimed == measured { return told == 2 * stated && told != claimed ? 2 * measured : measured }
     return told == 2 * stated && claimed == 2 * measured ? 2 * measured : told
   }
 
-  /// Whether a rate is told in the place of that by the header of the codec.
+  /// Whether a reported rate replaces the one in the codec's header.
   func isCorrected(_ told: Int?) -> Bool {
     !agrees && (claimed == measured || told == 2 * measured && told != stated && told != 2 * stated)
   }
 
-  /// Samples a second and samples of each frame.
+  /// Returns the samples per second and the samples per frame.
   private static func frame(_ codec: AVCodecID, _ record: [UInt8]) -> (rate: Int, length: Int)? {
     let told: (Int, Int?)?
     switch codec {
@@ -64,18 +64,18 @@ struct SoundClock: Hashable {
     return told.flatMap { told in told.1.map { (told.0, $0) } }
   }
 
-  /// Whether frames of AAC follow one another as they do at a rate, before or after it is doubled.
+  /// Whether frames of AAC follow one another as they do at `rate`, before or after it is doubled.
   static func confirms(_ rate: Int, of track: ISOTrack, _ fragments: MovieFragments?) -> Bool {
     guard let seconds = seconds(track, fragments) else { return false }
     return [1024.0, 2048, 960, 1920].contains { abs(Double(rate) * seconds / $0 - 1) <= tolerance }
   }
 
-  /// Of each frame, where they come evenly.
+  /// Returns how many seconds each frame lasts, if they come evenly.
   static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
     if let run = track.id.flatMap({ fragments?.runs[$0] }) {
       return run.steadySeconds ?? run.evenStep.flatMap(exact)
     }
-    // Of what is not compressed each sample has a time.
+    // A step of 1 means uncompressed sound, in which each sample has a time of its own.
     guard let scale = track.timescale, let told = track.times,
       let times = told.limited(to: track.counts.sizes ?? told.samples)
     else { return nil }
@@ -83,7 +83,7 @@ struct SoundClock: Hashable {
     return step > 1 ? Double(step) / Double(scale) : nil
   }
 
-  /// The step of times that are rounded; nil where it is not that certain.
+  /// Returns the step of times that are rounded; nil if they do not determine it precisely enough.
   private static func exact(_ step: ClosedRange<Double>) -> Double? {
     step.upperBound <= step.lowerBound * (1 + tolerance)
       ? (step.lowerBound + step.upperBound) / 2 : nil

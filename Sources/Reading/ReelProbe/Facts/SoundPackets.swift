@@ -1,32 +1,33 @@
 import CFFmpeg
 
-/// When packets of sound are heard, beside how long the frames in them last by their own headers.
+/// The times of packets of sound, and how long the frames in them last by their own headers.
 struct SoundPackets {
-  /// When a packet begins, in ticks, and in seconds of those before it.
+  /// When each packet begins: in ticks, and in seconds of the packets before it.
   private var places: [(time: Int64, seconds: Double)] = []
   private var seconds = 0.0
   private var isBroken = false
 
-  /// Packets that are looked at.
+  /// The most packets to examine.
   private static let most = 1 << 12
-  /// By which share a clock may be off, as a duration may.
+  /// The share by which a clock may be off, as a duration may.
   private static let tolerance = 0.01
-  /// Seconds that it takes to tell.
+  /// The fewest seconds of sound that allow a conclusion.
   private static let telling = 1.0
-  /// Parts of them that have to be off alike, or of more than that each second: where packets are missing here and there, or
-  /// sound pauses, they are not.
+  /// The fewest parts that have to be off alike; of more seconds than that, each is a part. If packets are missing
+  /// here and there, or the sound pauses, the parts are not alike.
   private static let parts = 4
 
   var isFull: Bool { isBroken || places.count >= Self.most }
 
-  /// - Parameter seconds: nil where that is not known; then nothing follows from any of them.
+  /// - Parameter seconds: how long the packet lasts; nil if that is not known, in which case nothing follows from any
+  ///   packet.
   mutating func add(_ time: Int64?, lasting seconds: Double?) {
     if let time { places.append((time, self.seconds)) }
     if let seconds { self.seconds += seconds } else { isBroken = true }
   }
 
-  /// By how much longer they last by their times than by their frames: 1 for no more than rounding, nil where they don't
-  /// tell.
+  /// Returns how many times longer the packets last by their times than by their frames: 1 if they differ by no more
+  /// than rounding, nil if they are inconclusive.
   func pace(in base: AVRational) -> Double? {
     guard !isBroken, places.count >= 2 * Self.parts, base.den > 0 else { return nil }
     func ratio(_ from: Int, _ to: Int) -> Double {
@@ -37,7 +38,7 @@ struct SoundPackets {
     let all = ratio(0, last)
     guard places[last].seconds - places[0].seconds >= Self.telling, all.isFinite, all > 0 else { return nil }
     if abs(all - 1) <= Self.tolerance { return 1 }
-    // Several share a packet, and what is between two of these.
+    // Several frames share a packet, and a part needs two packets to measure what is between them.
     let seconds = min(Double(places.count / 2), places[last].seconds - places[0].seconds)
     let parts = max(Self.parts, Int(seconds))
     let isSteady = (0..<parts).allSatisfy { part in

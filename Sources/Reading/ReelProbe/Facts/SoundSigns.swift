@@ -1,14 +1,15 @@
 import CFFmpeg
 import ReelCore
 
-/// Sounds whose first packet is not of the codec that their header names.
+/// Finds sounds whose first packet is not of the codec that their header names.
 struct SoundSigns {
   let structure: FileStructure
   let streams: StreamChoice
   let clock: ContentClock?
   let source: any ByteReading
 
-  /// Puts in what such a packet tells of its sound in place of what its header claims, and gives the places of these sounds.
+  /// Replaces what the header of such a sound claims by what its first packet says. Returns the warnings by the
+  /// places of these sounds.
   func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [Int: MediaWarning] {
     guard media.encrypted != true, media.external != true, !structure.hasScrambled(streams) else {
       return [:]
@@ -16,10 +17,10 @@ struct SoundSigns {
     var found: [Int: MediaWarning] = [:]
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
       guard let parameters = stream.pointee.codecpar else { continue }
-      // One that this FFmpeg does not know may be any.
+      // A codec that this FFmpeg does not know can't be contradicted.
       guard parameters.pointee.codec_id != AV_CODEC_ID_NONE else { continue }
       guard avcodec_get_type(parameters.pointee.codec_id) == AVMEDIA_TYPE_AUDIO else {
-        // A descriptor may name what is no sound.
+        // A descriptor may name a codec that is not one of sound.
         found[place] = MediaWarning(
           .claimUnchecked, "the header of its sound names a codec of something else", fact: Self.fact(place),
           stated: VideoFacts.codecName(parameters.pointee.codec_id).map { .text($0) })
@@ -44,12 +45,12 @@ struct SoundSigns {
     return found
   }
 
-  /// Seconds that the first packet of each sound of an MP4 lasts by its codec, by its place.
+  /// Returns the seconds that the first packet of each sound of an MP4 lasts by its codec, by the sound's place.
   func lengths(_ scan: borrowing PacketScan, _ media: MediaInfo) -> [Int: Double] {
     guard structure.iso != nil, media.external != true else { return [:] }
     var found: [Int: Double] = [:]
     for (place, stream) in streams.audios.enumerated() {
-      // What ISMV says of WMA's bit rate is not always meant.
+      // The bit rate that ISMV states for WMA is not always right.
       guard let parameters = stream.pointee.codecpar,
         ![AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2].contains(parameters.pointee.codec_id),
         // Packets of Opus may differ in length.
@@ -64,7 +65,7 @@ struct SoundSigns {
 
   fileprivate static func fact(_ place: Int) -> String { "audio.\(place).codec" }
 
-  /// Bytes of a packet that are looked at: two frames of AAC.
+  /// The bytes of a packet to look at: those of two frames of AAC.
   private static let lookedAt = 8192
 
   private func head(
@@ -85,7 +86,7 @@ struct SoundSigns {
     clock.firstFrame(of: stream, among: streams, in: structure, size: source.size)
   }
 
-  /// The codec of the packet, or `AV_CODEC_ID_NONE` where it is none that is known here; nil where nothing contradicts the
+  /// Returns the codec of the packet, or `AV_CODEC_ID_NONE` if that is not known here; nil if nothing contradicts the
   /// header.
   private func other(
     _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: [UInt8],
@@ -117,7 +118,7 @@ struct SoundSigns {
     return isMissing || !beginAlike(stream) ? AV_CODEC_ID_NONE : nil
   }
 
-  /// Whether packets under the name of Opus all begin as those of one length do: then it is their times that are wrong.
+  /// Whether packets under the name of Opus all begin like those of one duration: then their times are wrong.
   private func beginAlike(_ stream: StreamChoice.Stream) -> Bool {
     guard stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_OPUS else { return false }
     let last = max(0, Int64(avformat_index_get_entries_count(stream)) - 1)
@@ -131,7 +132,7 @@ struct SoundSigns {
 
   private static let mostAlike: Int64 = 16
 
-  /// MP4 always keeps it; Matroska did not keep that of Opus in its first years.
+  /// Whether sound of this codec needs a record. MP4 always has one; Matroska had none for Opus in its first years.
   private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool
   {
     guard CodecSign.recordedSounds.contains(codec) else { return false }
@@ -145,8 +146,8 @@ struct SoundSigns {
     return !track.isPassedOver(by: stream)
   }
 
-  /// Whether samples under the name of MPEG-4's sounds are single numbers: each is as large as the next, and lasts for less than
-  /// any frame of these does.
+  /// Whether samples under the name of MPEG-4 audio are single numbers: they are all of one size, and each lasts for
+  /// less time than any frame of these codecs.
   private func isPlain(_ stream: StreamChoice.Stream) -> Bool {
     guard let track = MovieTracks(structure)?.track(of: stream), track.entry?.format == "mp4a",
       let size = track.counts.size, size <= Self.mostPlain, let scale = track.timescale,
@@ -155,16 +156,16 @@ struct SoundSigns {
     return Double(times.ordinaryStep) < Self.leastSeconds * Double(scale)
   }
 
-  /// Bytes of eight channels in 32 bits.
+  /// The bytes of a sample of eight channels in 32 bits.
   private static let mostPlain = 32
-  /// Those of Opus, which are the shortest, last two and a half milliseconds.
+  /// Less than any frame lasts: the shortest ones, those of Opus, last two and a half milliseconds.
   private static let leastSeconds = 0.001
 
   private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {
     SoundHeader.alwaysFramed.contains(codec) && SoundHeader(codec, frame: packet) == nil
   }
 
-  /// Seconds from one packet to the next, where they come evenly.
+  /// Returns the seconds from one packet to the next, if they come evenly.
   private func step(of stream: StreamChoice.Stream) -> Double? {
     if structure.iso != nil {
       return MovieTracks(structure)?.track(of: stream).flatMap {
@@ -184,7 +185,7 @@ struct SoundSigns {
     return abs(step - seconds) > 0.03 * seconds
   }
 
-  /// AAC whose first frame begins with none of its elements, and of which a decoder makes nothing.
+  /// Whether this is AAC whose first frame begins with none of AAC's elements, and which a decoder can't decode.
   private func isUnreadable(
     _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: [UInt8],
     _ scan: borrowing PacketScan
@@ -210,7 +211,7 @@ struct SoundSigns {
     return DecodedSound.decoded(own, packet) != nil
   }
 
-  /// By its first element, and by frames that last as long as its own do.
+  /// Whether this is AAC, by its first element, and by frames that last as long as those of AAC.
   private func isRawAAC(_ packet: [UInt8], _ step: Double?, rate: Int32) -> Bool {
     guard AACFrame(packet).first != nil, let step, rate > 0 else { return false }
     return [1024, 2048].contains { abs(step * Double(rate) / $0 - 1) <= 0.01 }
@@ -228,8 +229,8 @@ extension MediaInfo {
 }
 
 extension ContentClock? {
-  /// Where the container says that the first frame of a sound lies; nil where it does not say, or keeps frames in another
-  /// form.
+  /// Returns where the container says that the first frame of a sound is; nil if it does not say, or stores frames in
+  /// another form.
   func firstFrame(
     of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure, size: Int64
   ) -> Range<Int64>? {

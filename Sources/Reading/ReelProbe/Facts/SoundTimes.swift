@@ -1,18 +1,20 @@
 import CFFmpeg
 import ReelCore
 
-/// How long packets of sound last by the times of a Matroska file or an FLV, against how long they last by their codec.
+/// How long packets of sound last by the times of a Matroska file or an FLV, compared with how long they last by
+/// their codec.
 struct SoundTimes {
-  /// Of one sound.
+  /// The pace of one sound.
   struct Pace: Hashable {
-    /// By how much longer its packets last by their times than by their codec; 1 for no more than rounding.
+    /// How many times longer its packets last by their times than by their codec; 1 if they differ by no more than
+    /// rounding.
     let ratio: Double
-    /// Whether its codec has one rate only, so that these are none of it.
+    /// Whether its codec has only one rate, so that the times can't mean another.
     let hasFixedRate: Bool
 
     var agrees: Bool { ratio == 1 }
 
-    /// The rate that they have by their times, where they have another one by their codec; nil for one that no sound has.
+    /// Returns the rate that the times give, if the codec states `stated`; nil for one that no sound has.
     func rate(insteadOf stated: Int) -> Int? {
       let found = Double(stated) / ratio
       return hasFixedRate ? nil : Self.usual.first { abs(found / Double($0) - 1) < 0.01 }
@@ -21,14 +23,15 @@ struct SoundTimes {
     private static let usual = [192_000, 176_400] + AudioSpecificConfig.rates
   }
 
-  /// By the index of the stream; of those whose packets tell.
+  /// The paces by the index of the stream, of those sounds that can be measured.
   let paces: [Int32: Pace]
-  /// In the order of the file.
+  /// The same paces, in the order of the file.
   let ordered: [Pace]
 
-  /// Packets that it takes.
+  /// The fewest steps that allow a conclusion.
   private static let steps = 8
-  /// By which share a clock may be off: as a duration may, where there is a second of it at least.
+  /// The share by which a clock may be off, as a duration may, if there is at least a second of it; then the share
+  /// for less than that.
   private static let tolerance = 0.01
   private static let toleranceOfFew = 0.03
 
@@ -36,19 +39,19 @@ struct SoundTimes {
   {
     var (paces, ordered): ([Int32: Pace], [Pace]) = ([:], [])
     for stream in streams.audios {
-      // Where parts are of the same moments, packets of several come between those of one.
+      // If parts of the file overlap in time, their packets are interleaved.
       guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
         let key = ContentClock.key(of: stream, among: streams, in: structure), !clock.shared.contains(key),
         case let first = clock.firsts[key].map({ Self.bytes(at: $0, of: key, structure, file) }) ?? [],
         let seconds = SoundFrame.seconds(parameters, first: first),
         let pace = clock.pace(of: key), pace.steps >= Self.steps,
-        // Sound of a live stream is missing here and there.
+        // A live stream may lack sound here and there.
         structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1,
         CodecSign.otherSound(than: parameters.pointee.codec_id, packet: first) == nil
       else { continue }
       let (found, average) = (1 / (pace.ordinary * seconds), 1 / (pace.average * seconds))
       guard found.isFinite, found > 0 else { continue }
-      // Of times that come in fits and starts the ordinary step may be a little off; their average is not then.
+      // If packets come in bursts, their usual step may be slightly off, but their average then differs from it.
       let isOff =
         abs(found - 1) > Self.toleranceOfFew
         || Double(pace.steps) > pace.ordinary && abs(found - 1) > Self.tolerance
@@ -63,7 +66,8 @@ struct SoundTimes {
     (self.paces, self.ordered) = (paces, ordered)
   }
 
-  /// Whether packets differ in length by their codec, as those of Opus may, and last as long together by their times.
+  /// Whether packets differ in duration by their codec, as those of Opus may, and have the same total duration by
+  /// their times.
   private static func isMixed(
     _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ clock: ContentClock, _ key: ContentClock.Key,
     _ structure: FileStructure, _ file: some ByteReading, first: Double
@@ -79,7 +83,7 @@ struct SoundTimes {
     return differ && abs(times - frames) <= toleranceOfFew * frames
   }
 
-  /// Of a packet; nothing where it is stored in another form.
+  /// Returns the bytes of a packet; none if it is stored in another form.
   private static func bytes(
     at range: Range<Int64>, of key: ContentClock.Key, _ structure: FileStructure, _ file: some ByteReading
   ) -> [UInt8] {
@@ -88,12 +92,12 @@ struct SoundTimes {
   }
 }
 
-/// Sound whose packets have other times than its codec gives them, where it is not the clock that is wrong.
+/// Sound whose packets have other times than its codec gives them, although the clock is right.
 struct FalseSound: Hashable {
   let pace: SoundTimes.Pace
-  /// Whether something other than the times tells that their rate is the right one.
+  /// Whether something other than the times confirms their rate.
   let isConfirmed: Bool
 
-  /// The rate that counts where the codec tells another one.
+  /// Returns the rate that counts if the codec states `told`.
   func rate(insteadOf told: Int) -> Int { isConfirmed ? pace.rate(insteadOf: told) ?? told : told }
 }

@@ -1,15 +1,15 @@
 import CFFmpeg
 import ReelCore
 
-/// What the first frames of AAC, FLAC and ALAC say of their channels, held against the codec's record in containers that keep
-/// one; and records of Opus that cannot be meant.
+/// Compares the channels in the first frames of AAC, FLAC and ALAC against the codec's record, in containers that
+/// keep one. Also finds records of Opus that cannot be right.
 struct SoundsOfFrames {
   let structure: FileStructure
   let streams: StreamChoice
   let clock: ContentClock?
   let source: any ByteReading
 
-  /// Puts in the channels that the frames have, and gives what the record says otherwise.
+  /// Sets the channels that the frames have, and returns warnings about records that state others.
   ///
   /// - Parameter doubted: the places of sounds that are of another codec.
   func take(
@@ -23,7 +23,8 @@ struct SoundsOfFrames {
         let (stated, own) = channels(stream, parameters, scan)
       else { continue }
       media.audio[place].channels = own
-      // Of two channels, or of none that is known, nothing is stated otherwise.
+      // Frames that arrange the same number of channels differently, or an unknown number, do not contradict the
+      // record.
       guard stated != own else { continue }
       found.append(
         MediaWarning(
@@ -37,7 +38,7 @@ struct SoundsOfFrames {
     return found
   }
 
-  /// What the record says, and what the frames do; nil where they say the same, or nothing.
+  /// Returns what the record states and what the frames have; nil if they agree, or if one is unknown.
   private func channels(
     _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
     _ scan: borrowing PacketScan
@@ -64,7 +65,7 @@ struct SoundsOfFrames {
     }
   }
 
-  /// The beginning of the first frame.
+  /// Returns the beginning of the first frame.
   private func head(of stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> [UInt8] {
     if let packet = scan.firsts[stream.pointee.index] {
       return Array(BitstreamHeader.bytes(of: packet).prefix(16))
@@ -80,7 +81,7 @@ struct SoundsOfFrames {
       return OtherArrangement(parameters, packet)?.sound
     }
     guard let range = firstFrame(of: stream), !range.isEmpty else { return nil }
-    // Hardly ever is more than its beginning needed.
+    // More than its beginning is hardly ever needed.
     let head = source.bytes(at: range.lowerBound, count: min(AACFrame.lookedAt, range.count))
     guard AACFrame(head).other(than: configuration) != nil, range.count <= Self.longestFrame else {
       return nil
@@ -90,7 +91,7 @@ struct SoundsOfFrames {
     return OtherArrangement(parameters, packet)?.sound
   }
 
-  /// 6144 bits for each of 48 channels (ISO/IEC 14496-3, 4.5.3.2).
+  /// The most bytes of a frame: 6144 bits for each of 48 channels (ISO/IEC 14496-3, 4.5.3.2).
   private static let longestFrame = 48 * 768
 
   private func firstFrame(of stream: StreamChoice.Stream) -> Range<Int64>? {

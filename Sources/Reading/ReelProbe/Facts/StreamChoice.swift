@@ -6,14 +6,14 @@ struct StreamChoice {
 
   /// Every stream, in the order of the file.
   let all: [Stream]
-  /// Moving pictures: no covers, no thumbnails of chapters.
+  /// Moving pictures: neither covers nor thumbnails of chapters.
   let videos: [Stream]
   private(set) var audios: [Stream]
   /// Still pictures that are attached as covers.
   let covers: [Stream]
-  /// Moving pictures of which none is in the file, by their indexes, beside others that are.
+  /// The indexes of videos without a single packet in the file, if there are packets of others.
   private(set) var absent: Set<Int32> = []
-  /// How many videos there are; of a multiplex, which lists what is not on air, too, those that are in the file.
+  /// The number of videos. A multiplex may list streams that are not on air; of these, only those in the file count.
   private(set) var countOfVideos: Int
 
   init(_ streams: [Stream]) {
@@ -30,9 +30,9 @@ struct StreamChoice {
   /// Whether a still picture is attached as a cover.
   var hasCover: Bool { !covers.isEmpty }
 
-  /// The stream that a player would show: of those marked as default, else of all, the first that is more than one still
-  /// picture, else the first. One without a sample is passed over, where headers count the samples of another, or where the
-  /// packets of another were seen.
+  /// The stream that a player would show: of those marked as default, otherwise of all, the first that is more than
+  /// one still picture, otherwise the first. A stream without a sample is skipped if headers count the samples of
+  /// another, or if packets of another were seen.
   var video: Stream? {
     let isCounted = videos.contains { $0.pointee.nb_frames > 0 }
     let held = videos.filter {
@@ -44,8 +44,9 @@ struct StreamChoice {
     return shown.first { !isStill($0) } ?? shown.first
   }
 
-  /// Takes from the times of the packets which videos have none. Those of a scrambled one are not seen. A multiplex lists sound
-  /// that is not on air, too, or that a recorder has left out: of which FFmpeg has seen nothing, either.
+  /// Determines by the clock which videos have no packets. Those of a scrambled video can't be seen. A multiplex may
+  /// also list sound that is not on air, or that a recorder has left out; it is dropped if FFmpeg has found nothing
+  /// about it, either.
   mutating func take(_ clock: ContentClock?, in structure: FileStructure) {
     guard let clock, structure.encrypted != true else { return }
     func isAbsent(_ stream: Stream) -> Bool {
@@ -66,7 +67,7 @@ struct StreamChoice {
   /// Whether a stream is a single picture, as far as its header tells.
   private func isStill(_ stream: Stream) -> Bool {
     if stream.pointee.nb_frames > 0 { return stream.pointee.nb_frames == 1 }
-    // Where no header counts them, pictures of a codec of still ones beside others.
+    // If no header counts the pictures: a codec for still ones, and at most one picture in the index.
     return Self.stills.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
       && avformat_index_get_entries_count(stream) <= 1
   }
@@ -78,7 +79,7 @@ struct StreamChoice {
     ]
     .map(\.rawValue))
 
-  /// Whether a stream carries keys for decryption, as FFmpeg's Matroska demuxer tells by a tag or side data.
+  /// Whether a stream is encrypted, which FFmpeg's Matroska demuxer reports by a tag or by side data.
   var isEncrypted: Bool {
     all.contains { stream in
       var size = 0
@@ -100,25 +101,25 @@ extension FileStructure {
     scrambling?.streams.contains(Int(stream.pointee.id) & 0x1fff) ?? false
   }
 
-  /// Whether it takes a key to decode it: the headers of its packets, and of its pictures, may be in the clear.
+  /// Whether decoding a stream requires a key. The headers of its packets, and of its pictures, may be in the clear.
   private func isEncrypted(_ stream: StreamChoice.Stream) -> Bool {
     guard scrambling != nil, let parameters = stream.pointee.codecpar?.pointee else { return false }
     return isScrambled(stream) || Self.encryptedKinds[parameters.codec_tag] == parameters.codec_id
   }
 
-  /// The types of streams whose samples are encrypted within packets that are not ("MPEG-2 Stream Encryption Format for HTTP
-  /// Live Streaming").
+  /// The types of streams whose samples are encrypted within packets that are not scrambled ("MPEG-2 Stream
+  /// Encryption Format for HTTP Live Streaming").
   private static let encryptedKinds: [UInt32: AVCodecID] = [
     0xDB: AV_CODEC_ID_H264, 0xCF: AV_CODEC_ID_AAC, 0xC1: AV_CODEC_ID_AC3, 0xC2: AV_CODEC_ID_EAC3,
   ]
 
-  /// Whether that of any pictures or sound is.
+  /// Whether the payload of any pictures or sound is scrambled.
   func hasScrambled(_ streams: StreamChoice) -> Bool {
     (streams.videos + streams.audios).contains(where: isScrambled)
   }
 
-  /// Whether it takes a key to show its pictures, or to hear any of its sound; nil where the container does not say. Of
-  /// several programs in a transport stream others may be encrypted.
+  /// Whether a key is required to show the pictures, or to hear any of the sound; nil if the container does not say.
+  /// Other programs in a transport stream may still be encrypted.
   func isEncrypted(_ streams: StreamChoice) -> Bool? {
     guard scrambling != nil, encrypted == false else { return encrypted }
     return streams.video.map(isEncrypted) == true

@@ -2,13 +2,13 @@ import CFFmpeg
 import FoundationEssentials
 import Glibc
 
-/// The tags of a file or of a stream: text by name, both as the file has them.
+/// The tags of a file or of a stream: texts by their names in lower case.
 struct Tags: Hashable {
   private let values: [String: String]
 
-  /// Bytes of one value that are kept; a longer one is cut.
+  /// The most bytes of one value; a longer one is cut.
   static let longestValue = 4096
-  /// Tags that are looked at.
+  /// The most tags to look at.
   static let mostTags = 1024
 
   init(_ values: [String: String]) {
@@ -27,7 +27,7 @@ struct Tags: Hashable {
     self.values = values
   }
 
-  /// The texts of an AVI's `INFO` list, which FFmpeg takes for UTF-8.
+  /// Reads the texts of an AVI's `INFO` list, which FFmpeg takes for UTF-8.
   init(_ avi: AVIHeaders) {
     let names: [FourCharacterCode: String] = ["INAM": "title", "IART": "artist", "ICRD": "date"]
     var values: [String: String] = [:]
@@ -37,10 +37,10 @@ struct Tags: Hashable {
     self.values = values
   }
 
-  /// These, and those of `others` that are not among them.
+  /// Returns these tags, and those of `others` whose names are not among them.
   func joined(with others: Tags) -> Tags { Tags(values.merging(others.values) { own, _ in own }) }
 
-  /// The first of `keys` (lower case) that has a value, blanks around it removed.
+  /// Returns the value of the first of `keys` (lower case) that has one, without blanks around it.
   func first(of keys: String...) -> String? {
     for key in keys {
       let trimmed = (values[key] ?? "").trimmed
@@ -52,7 +52,7 @@ struct Tags: Hashable {
   /// The moment that a camera noted; nil when it noted none.
   var recordingTime: Date? { values["com.apple.quicktime.creationdate"].flatMap(CreationTime.parse) }
 
-  /// When it was recorded: what the camera noted as the moment, else when the file says that it was made.
+  /// When it was recorded: the moment that the camera noted, otherwise the creation time that the file states.
   var creationTime: Date? {
     for key in ["com.apple.quicktime.creationdate", "creation_time", "date_recorded", "date"] {
       if let text = values[key], let time = CreationTime.parse(text) { return time }
@@ -60,7 +60,7 @@ struct Tags: Hashable {
     return nil
   }
 
-  /// Bytes of no coding that is known become replacement characters.
+  /// Decodes a text; bytes in no known encoding become replacement characters.
   private static func text(_ pointer: UnsafePointer<CChar>) -> String {
     let length = strnlen(pointer, longestValue + 1)
     let bytes = UnsafeRawBufferPointer(start: pointer, count: min(length, longestValue))
@@ -69,7 +69,7 @@ struct Tags: Hashable {
 }
 
 extension String {
-  /// Without blanks and zeros around it.
+  /// The string without blanks and zeros around it.
   var trimmed: String {
     let blank: (Character) -> Bool = { $0.isWhitespace || $0 == "\0" }
     guard let first = firstIndex(where: { !blank($0) }), let last = lastIndex(where: { !blank($0) }) else {

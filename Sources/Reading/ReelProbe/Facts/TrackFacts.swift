@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-// What the tables of a track and the record of its codec tell where FFmpeg reads no packet of it.
+// The facts that a track's tables and its codec's record tell if FFmpeg reads no packet of it.
 
 extension VideoFacts {
   init(_ track: ISOTrack, _ fragments: MovieFragments?, streams: Int) {
@@ -22,7 +22,7 @@ extension VideoFacts {
     (width, height) = (shown?.width, shown?.height)
   }
 
-  /// Nil where one side alone is told, which is no size, and for one that no codec stores.
+  /// Returns nil if only one side is stated, which is no size, and for a size that no codec stores.
   private static func stored(_ entry: SampleEntry?, _ codec: AVCodecID) -> (width: Int, height: Int)? {
     let set = codec == AV_CODEC_ID_H264 ? entry?.configuration.flatMap { AVCConfiguration($0) } : nil
     let sequence = set?.sequenceParameterSets.first.flatMap { H264SequenceParameters(unit: $0) }
@@ -46,7 +46,7 @@ extension VideoFacts {
 extension AudioFacts {
   init(_ track: ISOTrack) {
     let header = track.entry?.soundHeader
-    // With the limits of what sound may have.
+    // Applies the limits of what sound may have.
     let stated = SoundHeader(channels: track.entry?.channels, sampleRate: track.entry?.sampleRate)
     self.init(
       codec: VideoFacts.codecName(track.codec(avformat_get_mov_audio_tags())),
@@ -55,13 +55,13 @@ extension AudioFacts {
 }
 
 extension ISOTrack {
-  /// Whether FFmpeg reads no sample of it: of sample entries of different formats it takes the first one alone.
+  /// Whether FFmpeg reads no sample of it: of sample entries of different formats it uses only the first.
   func isPassedOver(by stream: StreamChoice.Stream) -> Bool {
     hasLaterEntry && presentation.map { $0.samples > 0 } ?? false
       && avformat_index_get_entries_count(stream) == 0
   }
 
-  /// FFmpeg's number for its codec, or for what that was before it was encrypted.
+  /// Returns FFmpeg's number for its codec; if it is encrypted, for the codec before encryption.
   fileprivate func codec(_ tags: OpaquePointer?) -> AVCodecID {
     guard let entry else { return AV_CODEC_ID_NONE }
     let lists = [tags, nil]
@@ -72,7 +72,7 @@ extension ISOTrack {
 }
 
 extension SampleEntry {
-  /// Of its pictures, by the codec's own record where that tells.
+  /// The size of its pictures, by the codec's own record if that states it.
   var pictureSize: PixelSize? {
     let record = configuration ?? []
     if let set = AVCConfiguration(record)?.sequenceParameterSets.first,
@@ -83,7 +83,7 @@ extension SampleEntry {
     return width.flatMap { width in height.map { PixelSize(width: width, height: $0) } }
   }
 
-  /// The high dynamic range that its transfer function makes; nil where it names none of these.
+  /// The high dynamic range that its transfer function implies; nil if it implies none.
   var range: HDR.Kind? { transfer.flatMap { [16: .pq, 18: .hlg][$0] } }
 
   var soundHeader: SoundHeader? {

@@ -2,17 +2,19 @@ import CFFmpeg
 import Glibc
 import ReelCore
 
-/// The shape that an ISO base media file gives the pixels of a track: `pasp`, else the size that its track header shows it
-/// in (ISO/IEC 14496-12, 8.3.2 and 12.1.4), times what its matrix stretches one way more than the other.
+/// The shape that an ISO base media file gives the pixels of a track: `pasp`, otherwise the size at which its track
+/// header shows it (ISO/IEC 14496-12, 8.3.2 and 12.1.4), times the factor by which its matrix stretches one way more
+/// than the other.
 struct TrackShape {
-  /// Width against height of a pixel; nil where the file gives it none.
+  /// The ratio of a pixel's width to its height; nil if the file states none.
   let pixel: AVRational?
-  /// How much higher than stored the picture is shown, by a matrix that stretches it downwards.
+  /// The factor by which the picture is shown higher than stored, if the matrix stretches it vertically; otherwise 1.
   let stretchDown: Double
-  /// What contradicts it: the size that the track header shows the track in, in pixels, before it is turned.
+  /// The size at which the track header shows the track, in pixels before rotation, if it contradicts the shape;
+  /// otherwise nil.
   let contradiction: Contradiction?
 
-  /// How wide a pixel can be meant to be, against its height.
+  /// The plausible ratios of a pixel's width to its height.
   static let possible = 0.02...50.0
 
   struct Contradiction: Hashable {
@@ -21,10 +23,10 @@ struct TrackShape {
   }
 
   /// - Parameters:
-  ///   - width: of the pictures, in pixels, as stored.
-  ///   - height: as that.
-  ///   - own: the shape that the pictures themselves give their pixels, as 0 where they give none. The size in the track header
-  ///     is that, rounded, where the two agree.
+  ///   - width: the width of the pictures in pixels, as stored.
+  ///   - height: their height in pixels, as stored.
+  ///   - own: the shape that the pictures themselves give their pixels; 0 if they state none. If the size in the
+  ///     track header agrees with it, that size is this shape, rounded.
   init(_ track: ISOTrack, width: Int, height: Int, own: AVRational = AVRational()) {
     let scale = Self.scale(track.header?.matrix ?? [])
     stretchDown = scale < 1 ? 1 / scale : 1
@@ -61,7 +63,8 @@ struct TrackShape {
     }
   }
 
-  /// How much more the matrix stretches a picture across than down, both as it is stored; 1 for less than a hundredth.
+  /// Returns how much more the matrix stretches a picture horizontally than vertically, as it is stored; 1 for a
+  /// difference of less than a hundredth.
   private static func scale(_ matrix: [Int32]) -> Double {
     guard matrix.count >= 9 else { return 1 }
     let across = hypot(Double(matrix[0]), Double(matrix[1]))
@@ -72,8 +75,8 @@ struct TrackShape {
     return across / down
   }
 
-  /// The size by the track header, where it is of another shape than the pictures; nil where it is not, and where it
-  /// gives their size as it is after turning.
+  /// Returns the size in the track header, if it has another shape than the pictures. Nil if it has not, and if it is
+  /// the size of the pictures after rotation.
   private static func shown(_ track: ISOTrack, width: Int, height: Int) -> (width: Double, height: Double)? {
     guard let header = track.header, header.width > 0, header.height > 0, width > 0, height > 0 else {
       return nil
@@ -84,13 +87,13 @@ struct TrackShape {
     return isShape(across, down, of: Double(width), Double(height)) ? nil : (across, down)
   }
 
-  /// Whether a picture of this size is of the same shape as one of `width` and `height`, to a pixel.
+  /// Whether a picture of this size has the same shape as one of `width` and `height`, to within a pixel.
   private static func isShape(_ across: Double, _ down: Double, of width: Double, _ height: Double) -> Bool {
     let ratio = across * height / (down * width)
     return abs(ratio - 1) * max(width, height) <= 1.5 || abs(ratio - 1) < 0.004
   }
 
-  /// Whether the track header means other pixels than `pasp`. It may mean the clean aperture.
+  /// Whether the track header implies another pixel shape than `pasp`. It may mean the clean aperture.
   private static func contradicts(
     _ track: ISOTrack, _ pixel: Double, _ shown: (width: Double, height: Double)?, _ width: Int, _ height: Int
   ) -> Bool {

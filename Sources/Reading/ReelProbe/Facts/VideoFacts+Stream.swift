@@ -2,12 +2,12 @@ import CFFmpeg
 import ReelCore
 
 extension VideoFacts {
-  /// The facts that one stream's parameters hold, as they are after the reading.
+  /// The facts in one stream's parameters, as they are after the reading.
   ///
   /// - Parameters:
-  ///   - crops: what the container cuts off the pictures.
+  ///   - crops: what the container crops from the pictures.
   ///   - structure: what the file's own structure tells.
-  ///   - header: what the header said before any packet was read.
+  ///   - header: what the header stated before any packet was read.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>,
     among streams: StreamChoice, crops: PictureCrops, structure: FileStructure, header: HeaderFacts
@@ -22,7 +22,8 @@ extension VideoFacts {
       (storedWidth, storedHeight) = (width, height)
     }
     let tracks = MovieTracks(structure)
-    // FFmpeg forgets what an MP4 says of MPEG-4 part 2 and H.263, as a decoder tells; where none can, its word counts.
+    // FFmpeg discards the size that an MP4 states for MPEG-4 part 2 and H.263, because a decoder reports it. If no
+    // decoder can, the MP4's size counts.
     if storedWidth == nil, structure.encrypted == true || structure.iso?.hasNoSamples == true,
       let entry = tracks?.track(of: stream)?.entry,
       entry.height != nil
@@ -58,7 +59,7 @@ extension VideoFacts {
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate
     self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
-    // FFmpeg has the record of any sample entry.
+    // FFmpeg may report the Dolby Vision record of any sample entry.
     let isOfAnother = track.map { $0.hasSeveralEntries && $0.entry?.hasDolbyVision == false } ?? false
     takePicture(
       parameters, transfer: header.transfers[stream.pointee.index],
@@ -78,12 +79,12 @@ extension VideoFacts {
     height = shown?.height
   }
 
-  /// Rates by the times of what is shown.
+  /// Sets the rates by the times of what is shown.
   ///
   /// - Parameters:
-  ///   - ordinary: samples a second, if all lasted as long as the ordinary one does.
-  ///   - evenStep: seconds that each lasts, where nothing but rounding makes them differ.
-  ///   - stated: the rate that the pictures state, which counts where it agrees with that.
+  ///   - ordinary: samples per second, if all lasted as long as the usual one.
+  ///   - evenStep: the seconds that each lasts, if only rounding makes them differ.
+  ///   - stated: the rate that the pictures state, which counts if it agrees with `evenStep`.
   mutating func takeRates(
     _ rate: TrackPresentation.Rate?, ordinary: Double?, evenStep: ClosedRange<Double>? = nil,
     stated: Rational? = nil
@@ -106,17 +107,19 @@ extension VideoFacts {
     variableFrameRate = abs(found.value - ordinary) > 0.02 * ordinary
   }
 
-  /// Nil for a rate beyond sense: no camera makes a thousand pictures a second to be shown at that rate, or one a day.
+  /// Returns nil for an implausible rate. No camera makes a thousand pictures a second to be shown at that rate, or
+  /// one a day.
   static func rate(_ rate: AVRational) -> FrameRate? {
     Rational(Int(rate.num), Int(rate.den)).flatMap {
       (slowest..<Self.beyondSense).contains($0.value) ? FrameRate($0) : nil
     }
   }
 
-  /// Pictures a second.
+  /// The lowest plausible rate, in pictures per second.
   static let slowest = 1 / 86_400.0
 
-  /// Frames a second. FFmpeg tells this one for times in milliseconds of which it makes nothing.
+  /// The lowest implausible rate, in frames per second. FFmpeg reports this one for times in milliseconds that it
+  /// can't interpret.
   static let beyondSense = 1000.0
 
   private mutating func takeRates(of stream: UnsafeMutablePointer<AVStream>, stepsAreIndexed: Bool) {
@@ -127,7 +130,7 @@ extension VideoFacts {
     }
   }
 
-  /// No codec stores pictures with longer sides.
+  /// Returns the length of a side, or nil if it is implausible: no codec stores pictures with longer sides.
   static func side(_ pixels: some BinaryInteger) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
@@ -138,12 +141,12 @@ extension VideoFacts {
     chroma = layout?.chroma
     bitDepth = layout?.bitDepth
     profile = avcodec_profile_name(parameters.codec_id, parameters.profile).map { String(cString: $0) }
-    // What a container says of colours is said instead of the bitstream (ISO/IEC 14496-12, 12.1.5; RFC 9559).
+    // What a container states about colors replaces what the bitstream states (ISO/IEC 14496-12, 12.1.5; RFC 9559).
     hdr = HDR(
       parameters, transfer: transfer ?? parameters.color_trc, dolbyVisionProfile: dolbyVisionProfile)
   }
 
-  /// Frames in a second, if all came at the ordinary step. FFmpeg guesses it from the first packets.
+  /// Returns the frames per second, if all came at the usual step. FFmpeg guesses that step from the first packets.
   private static func baseRate(of stream: UnsafeMutablePointer<AVStream>, _ stepsAreIndexed: Bool) -> Double?
   {
     let base = stream.pointee.time_base
@@ -159,14 +162,14 @@ extension VideoFacts {
     id == AV_CODEC_ID_NONE || avcodec_descriptor_get(id) == nil ? nil : String(cString: avcodec_get_name(id))
   }
 
-  /// Nil when the file's matrix has no angle; no turn when it has no matrix.
+  /// Returns nil if the file's matrix has no angle, and no rotation if there is no matrix.
   private static func turn(of stream: UnsafeMutablePointer<AVStream>) -> DisplayRotation? {
     DisplayMatrix.numbers(of: stream).map { DisplayRotation(matrix: $0) } ?? DisplayRotation.none
   }
 }
 
 extension HDR {
-  /// Nil for standard dynamic range, and where nothing is said.
+  /// Returns nil for standard dynamic range, and if nothing is stated.
   init?(
     _ parameters: AVCodecParameters, transfer: AVColorTransferCharacteristic, dolbyVisionProfile: Int32
   ) {

@@ -1,15 +1,16 @@
-/// What cameras write into their pictures (H.264, 7.3.2.3.1: user data that is not registered). AVCHD's: date, exposure, make,
-/// and on some a position ("Modified DV Pack Metadata"). Tesla's: speed, pedals, and where the car is.
+/// The messages that cameras write into their pictures (H.264, 7.3.2.3.1: unregistered user data). AVCHD's contain the
+/// date, the exposure, the make, and on some cameras a position ("Modified DV Pack Metadata"); Tesla's contain the
+/// speed, the pedals, and the position of the car.
 package enum CameraMessage {
   private static let name: [UInt8] =
     [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
     + Array("MDPM".utf8)
-  /// How much of a picture is looked at.
+  /// The number of bytes of a picture that are searched.
   package static let looked = 16 << 10
 
-  /// What the messages at the beginning of a picture give away.
+  /// Returns what the messages at the beginning of a picture give away.
   package static func disclosure(of picture: ArraySlice<UInt8>) -> Disclosure {
-    // From 0xB0 on, the tags of Exif's positions; those of latitude come first.
+    // From 0xB0 on, these are the tags of Exif's positions. Those of the latitude come first.
     let isLocated = packs(in: picture)?.contains { pack in
       (0xB1...0xB4).contains(pack.tag) && pack.bytes.contains { $0 != 0 && $0 != 0xFF }
     }
@@ -18,7 +19,8 @@ package enum CameraMessage {
     return isLocated == true || isCarLocated == true ? .location : .identity
   }
 
-  /// The first message's packs of a tag and four bytes, as far as they are there; nil where there is no message.
+  /// Returns the packs of the first message, each a tag and four bytes, as far as they are complete; nil if there is no
+  /// message.
   static func packs(in picture: ArraySlice<UInt8>) -> [(tag: UInt8, bytes: [UInt8])]? {
     guard let start = PlaceSearch.index(of: name, in: picture) else { return nil }
     let message = BitReader.unescaped(picture[(start + name.count)...].prefix(4096))
@@ -33,8 +35,9 @@ package enum CameraMessage {
 // MARK: Tesla
 
 extension CameraMessage {
-  /// Whether a car's message has a position, as Tesla's own reader takes it (github.com/teslamotors/dashcam): padding of 0x42,
-  /// 0x69, and fields as Protocol Buffers have them, 11 and 12 of which are degrees. Nil where there is no such message.
+  /// Returns whether a car's message has a position, as Tesla's own reader parses it (github.com/teslamotors/dashcam):
+  /// padding of 0x42, then 0x69, then fields as in Protocol Buffers, of which 11 and 12 are degrees. Nil if there is no
+  /// such message.
   private static func isCarLocated(in picture: ArraySlice<UInt8>) -> Bool? {
     var (rest, found): (ArraySlice<UInt8>, Bool?) = (picture, nil)
     while found != true, let mark = PlaceSearch.index(of: [padding, padding, 0x69], in: rest) {
@@ -44,7 +47,7 @@ extension CameraMessage {
       // The length of the message may look like padding.
       for length in [start - 1, start] where isOfUser(picture, lengthAt: length) {
         let count = Int(picture[length]) - (mark + 2 - length)
-        // The length is that of the bytes without what escapes them.
+        // The length does not include emulation prevention bytes.
         found = found == true || hasDegrees(BitReader.unescaped(rest.prefix(512)).prefix(max(0, count)))
       }
     }
@@ -53,7 +56,8 @@ extension CameraMessage {
 
   private static let padding: UInt8 = 0x42
 
-  /// Whether a message of user data stands there alone: behind the header of a unit of messages, of H.264 or of HEVC, its type.
+  /// Whether `place` is the length of a message of user data that is the first of its NAL unit: the message's type
+  /// stands before it, after the unit's header in H.264 or HEVC.
   private static func isOfUser(_ picture: ArraySlice<UInt8>, lengthAt place: Int) -> Bool {
     guard place >= picture.startIndex + 2, picture[place - 1] == 5 else { return false }
     return picture[place - 2] & 0x1F == 6

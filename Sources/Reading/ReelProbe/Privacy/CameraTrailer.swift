@@ -1,14 +1,14 @@
-/// What Insta360's cameras put behind the last box, or into one of their own there (`inst`): records, each with its kind and its
-/// length behind it, then some bytes and a mark.
+/// The trailer that Insta360's cameras put after the last box, or into a box of their own there (`inst`): records, each
+/// followed by its kind and its length, then some bytes and a mark.
 enum CameraTrailer {
   private static let mark = Array("8db42d694ccc418790edff439fe026bf".utf8)
-  /// Bytes from the kind of the last record to the end of the file.
+  /// The number of bytes from the kind of the last record to the end of the file.
   private static let end: Int64 = 6 + 32 + 8 + 32
   private static let mostRecords = 64
-  /// The kind of the record of positions, and bytes of each of them.
+  /// The kind of the record of positions, and the size of each position in bytes.
   private static let (positions, step) = (UInt64(0x700), Int64(53))
 
-  /// Whether the file ends with one that has a position.
+  /// Returns whether the file ends with a trailer that has a position.
   static func tellsPosition(_ file: some ByteReading) -> Bool {
     guard file.size > end, file.bytes(at: file.size - Int64(mark.count), count: mark.count) == mark else {
       return false
@@ -20,7 +20,7 @@ enum CameraTrailer {
       else { return false }
       let start = next - Int64(length)
       if kind == positions {
-        // Whether the satellites are found.
+        // Whether the receiver has found its satellites.
         let isFound = SampleSearch.numbers(of: Int(Int64(length) / step)).contains {
           file.bytes(at: start + step * Int64($0) + 10, count: 1) == [UInt8(ascii: "A")]
         }

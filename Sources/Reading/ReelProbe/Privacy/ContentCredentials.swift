@@ -1,14 +1,14 @@
-/// Where a C2PA manifest stands in a file (C2PA Technical Specification, "Embedding manifests into assets").
+/// The places of a C2PA manifest in a file (C2PA Technical Specification, "Embedding manifests into assets").
 package enum ContentCredentials {
   /// The identifier of the `uuid` box that holds a manifest or its Merkle trees.
   package static let box: [UInt8] = [
     0xD8, 0xFE, 0xC3, 0xD6, 0x1B, 0x0E, 0x48, 0x3C, 0x92, 0x97, 0x58, 0x28, 0x87, 0x7E, 0xC4, 0x81,
   ]
-  /// The chunk of RIFF (AVI, WebP).
+  /// The chunk that holds a manifest in RIFF (AVI, WebP).
   static let chunk: FourCharacterCode = "C2PA"
-  /// Of what is attached under its media type: Matroska's files, ID3's objects (GEOB).
+  /// The media types of manifests that are attached: to Matroska as files, to ID3 as objects (GEOB).
   private static let mediaTypes = ["application/c2pa", "application/x-c2pa-manifest-store"]
-  /// XMP leads to a manifest that is stored elsewhere.
+  /// The property of XMP that refers to a manifest stored elsewhere.
   private static let reference = Array("dcterms:provenance".utf8)
 
   /// Whether this is the media type of a manifest.
@@ -22,13 +22,13 @@ package enum ContentCredentials {
       && FourCharacterCode(head[(start + 16)...]) == "c2pa"
   }
 
-  /// Whether ID3 has an object of that media type.
+  /// Whether ID3 has an object with the media type of a manifest.
   static func areAttached(toID3 bytes: ArraySlice<UInt8>) -> Bool {
     PlaceSearch.index(of: Array("GEOB".utf8), in: bytes) != nil
       && mediaTypes.contains { PlaceSearch.index(of: Array($0.utf8), in: bytes) != nil }
   }
 
-  /// Whether XMP leads to a manifest.
+  /// Whether XMP refers to a manifest.
   package static func areNamed(inXMP bytes: ArraySlice<UInt8>) -> Bool {
     PlaceSearch.index(of: reference, in: bytes) != nil
   }

@@ -1,9 +1,9 @@
-/// What was found to be given away.
+/// What a file was found to give away.
 struct Disclosures: Hashable {
   private(set) var location = false
-  /// Whether text that is shown tells it.
+  /// Whether text that is shown gives away the location.
   private(set) var isInText = false
-  /// Whether messages in the pictures tell it.
+  /// Whether messages in the pictures give away the location.
   private(set) var isInPictures = false
   private(set) var credentials = false
 
@@ -15,13 +15,13 @@ struct Disclosures: Hashable {
     }
   }
 
-  /// - Parameter disclosure: of messages in pictures.
+  /// - Parameter disclosure: what messages in pictures give away.
   mutating func note(inPictures disclosure: Disclosure) {
     note(disclosure)
     if disclosure == .location { isInPictures = true }
   }
 
-  /// A location in text that is shown.
+  /// Notes a location in text that is shown.
   mutating func noteLocationInText() {
     note(.location)
     isInText = true
@@ -34,7 +34,7 @@ struct Disclosures: Hashable {
     credentials = credentials || others.credentials
   }
 
-  /// Bytes of any structure.
+  /// Searches bytes of any structure for a location.
   mutating func look(into bytes: ArraySlice<UInt8>) {
     if !location, PlaceSearch.finds(in: bytes) { location = true }
   }
@@ -49,11 +49,11 @@ struct Disclosures: Hashable {
 // MARK: Boxes
 
 extension Disclosures {
-  /// How much is read of user data and metadata; covers may follow, which are streams to FFmpeg.
+  /// The number of bytes that are read of user data and metadata. Covers may follow, which FFmpeg presents as streams.
   private static let mostMetadata: Int64 = 256 << 10
   private static let mostDepth = 8
 
-  /// Looks into a box that stands in one of another type; nil for the file.
+  /// Looks into a box in a parent of the given type, which is nil for the file.
   mutating func look(into box: ISOBox, in parent: FourCharacterCode?, of file: some ByteReading) {
     let isList = box.type == "udta" || box.type == "meta" || box.type == "meco"
     let most = isList ? Self.mostMetadata : Int64(PlaceSearch.looked)
@@ -67,8 +67,8 @@ extension Disclosures {
     look(into: box.type, in: parent, 0, contents)
   }
 
-  /// Looks into what stands in the entries of a table (`stsd`, `dref`), and behind the last one.
-  /// - Parameter handler: of the track.
+  /// Looks into the entries of a table (`stsd`, `dref`), and into what follows the last one.
+  /// - Parameter handler: the handler type of the track.
   mutating func look(intoTable box: ISOBox, of file: some ByteReading, handler: FourCharacterCode? = nil) {
     let length = min(Int64(PlaceSearch.looked), max(0, box.end - box.contents))
     let bytes = file.bytes(at: box.contents, count: Int(length))
@@ -91,7 +91,7 @@ extension Disclosures {
   ) {
     let disclosure = MoviePlaces.disclosure(of: type, in: parent, contents)
     note(disclosure)
-    // A manifest may say where, too.
+    // A manifest may name the location, too.
     if disclosure == .credentials { look(into: contents()) }
     guard disclosure == .parts, depth < Self.mostDepth else { return }
     let parts =

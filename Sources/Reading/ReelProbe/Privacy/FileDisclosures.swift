@@ -2,8 +2,8 @@ import CFFmpeg
 import Glibc
 import ReelCore
 
-/// What a file gives away: its boxes and chunks, its tags, covers and attachments, its tracks of positions, what some of its
-/// pictures say of themselves, and what stands between them.
+/// What a file gives away in its boxes and chunks, its tags, covers and attachments, its tracks of positions, the
+/// messages in some of its pictures, and the bytes between its samples.
 struct FileDisclosures {
   private(set) var found: Disclosures
   private let source: BoundedSource
@@ -84,7 +84,7 @@ struct FileDisclosures {
 
   // MARK: Samples
 
-  /// Some of the samples (``SampleSearch``), where an index says that they are: text that is shown, data, and a camera's
+  /// Looks at some of the samples that an index lists (``SampleSearch``): text that is shown, data, and a camera's
   /// messages in pictures.
   private mutating func lookAtSamples(of stream: StreamChoice.Stream, _ iso: ISOFileMap?) {
     let parameters = stream.pointee.codecpar.pointee
@@ -100,7 +100,8 @@ struct FileDisclosures {
     look(at: samples + numbers(of: fragments.count, kind).map { fragments[$0] }, kind, Self.format(stream))
   }
 
-  /// The same of Matroska, whose index does not tell: its tracks by their kinds.
+  /// Looks at samples of Matroska, whose index does not list them: at the blocks that were read, by the type of their
+  /// track.
   private mutating func lookAtBlocks(_ tracks: [MatroskaTrackList.Number], _ clock: ContentClock) {
     for track in tracks {
       let kind =
@@ -142,15 +143,16 @@ struct FileDisclosures {
 
   // MARK: Between samples
 
-  /// Bytes of the first media data in which gaps are looked for, entries of an index by which the last sample is told, and gaps
-  /// that are looked at: dashcams put a block between the first pictures, or behind the last.
+  /// The number of bytes of the first media data that are searched for gaps, the number of index entries by which the
+  /// last sample is found, and the number of gaps that are examined. Dashcams put a block between the first pictures,
+  /// or after the last.
   private static let searched: Int64 = 4 << 20
   private static let lastEntries: Int32 = 256
   private static let mostGaps = 16
-  /// Less is there for the sake of even places.
+  /// The smallest gap that is examined. A smaller one is padding.
   private static let leastGap = 32
 
-  /// Media data that belongs to no sample.
+  /// Looks at media data that belongs to no sample.
   private mutating func lookBetweenSamples(_ iso: ISOFileMap, _ streams: StreamChoice) {
     guard iso.fragments == 0, !source.isFar, let first = iso.media.first, let last = iso.media.last else {
       return

@@ -1,7 +1,7 @@
-/// Names of metadata: of Matroska's and Vorbis' tags, QuickTime's keys, FLV's and ASF's attributes, and those that FFmpeg
-/// gives to the tags of other containers.
+/// The names of metadata: Matroska's and Vorbis' tags, QuickTime's keys, FLV's and ASF's attributes, and the names that
+/// FFmpeg gives to the tags of other containers.
 package enum MetadataKey {
-  /// Without `com.apple.quicktime.`.
+  /// Names that give away nothing, without `com.apple.quicktime.`.
   private static let harmless: Set<String> = [
     "title", "artist", "author", "album", "album_artist", "comment", "copyright", "creationdate",
     "creation_time", "date", "year", "description", "synopsis", "director", "displayname", "genre",
@@ -10,7 +10,7 @@ package enum MetadataKey {
     "encoder",
     "major_brand", "minor_version", "compatible_brands", "rating.user", "collection.user",
   ]
-  /// Words of a name, each of which makes it that of a place.
+  /// Words each of which makes a name that of a location.
   private static let places: Set<String> = [
     "latitude", "longitude", "altitude", "geolocation", "coordinates", "xyz",
     "iso6709", "geo", "geotag", "lat", "lon", "lng",
@@ -19,7 +19,7 @@ package enum MetadataKey {
   private static let location = Array("location".utf8)
   private static let initials = Set("acgilx".utf8)
 
-  /// What a name tells of its value, which is not looked at.
+  /// Returns what a name says about its value, which is not examined.
   package static func disclosure(of key: String) -> Disclosure {
     if namesPlace(key) { return .location }
     let key = key.lowercased()
@@ -28,9 +28,9 @@ package enum MetadataKey {
       ? .nothing : .identity
   }
 
-  /// Whether the value is a place: one of the words of the name says so.
+  /// Returns whether one of the words in the name says that the value is a location.
   package static func namesPlace(_ key: String) -> Bool {
-    // Most names have no such letters, and this is asked of each tag of each file.
+    // This is called for each tag of each file, and the first letter rules out most words.
     var word: [UInt8] = []
     for byte in key.utf8 {
       let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte

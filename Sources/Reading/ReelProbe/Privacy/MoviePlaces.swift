@@ -1,11 +1,11 @@
-/// The places of an MP4 or one of its kin where a location, a serial number or private text can stand.
+/// The places in an MP4 or a related file where a location, a serial number or private text may be.
 package enum MoviePlaces {
   typealias Code = FourCharacterCode
 
   // MARK: Boxes
 
-  /// Those that hold a file's structure, by what they stand in (ISO/IEC 14496-12, 14496-14, -15 and -30, 23001-7; QuickTime
-  /// File Format; what FFmpeg reads). What else stands there is no player's.
+  /// The boxes that make up a file's structure, by the type of their parent (ISO/IEC 14496-12, 14496-14, -15 and -30,
+  /// 23001-7; QuickTime File Format; what FFmpeg reads). No player needs any other box there.
   private static let structure: [Code?: Set<Code>] = [
     nil: ["ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "prft", "pdin"],
     "moov": ["mvhd", "trak", "mvex", "iods", "pssh", "cmov", "rmra", "rmda", "trgr"],
@@ -31,10 +31,10 @@ package enum MoviePlaces {
       "tfhd", "tfdt", "trun", "sdtp", "sbgp", "sgpd", "csgp", "subs", "saiz", "saio", "senc", "trik", "avcn",
     ],
     "mfra": ["tfra", "mfro"],
-    // The boxes of a list of items, where they stay: the tables of what is shown.
+    // The boxes of a list of items where it is kept: the tables of what is shown.
     "meta": ["hdlr", "pitm", "iinf", "iloc", "iprp", "iref", "idat", "ipro", "dinf", "grpl", "ctry", "lang"],
   ]
-  /// What stands in a sample entry: how to decode, and how to show what was decoded.
+  /// The boxes of a sample entry: how to decode, and how to show what was decoded.
   private static let sampleEntryParts: Set<Code> = [
     "esds", "glbl", "strf", "wave", "wfex", "SMI ", "jp2h", "m4ds", "avss", "avcC", "avcE", "svcC", "mvcC",
     "mvcg", "hvcC", "hvcE", "lhvC", "vvcC", "vvnC", "evcC", "apvC", "av1C", "vpcC", "dvc1", "d263", "D263",
@@ -47,22 +47,22 @@ package enum MoviePlaces {
     "ALAC", "ftab", "vttC", "vlab", "txtC", "mime", "tims", "tsro", "snro", "keys", "dfxp", "QDCA", "QDCP",
     "mjqt", "mjht", "enda", "cios",
   ]
-  /// What no player has needed since QuickTime: clipping regions, mattes, colour tables, hints for loading, maps of inputs,
-  /// profiles and previews.
+  /// Boxes that no player has needed since QuickTime: clipping regions, mattes, colour tables, loading hints, input
+  /// maps, profiles and previews.
   private static let obsolete: Set<Code> = [
     "clip", "matt", "ctab", "load", "imap", "prfl", "pnot", "PICT",
   ]
   private static let unused: Set<Code> = ["free", "skip", "wide"]
 
-  /// Whether a box of this type stands for nothing, whatever is in it.
+  /// Returns whether a box of this type is unused space, whatever is in it.
   package static func isUnused(_ type: FourCharacterCode) -> Bool { unused.contains(type) }
-  /// Boxes that name a place wherever they stand: QuickTime's and 3GPP's, and those of dashcams.
+  /// Boxes that name a location wherever they are: QuickTime's and 3GPP's, and those of dashcams.
   private static let places: Set<Code> = [
     FourCharacterCode([0xA9] + Array("xyz".utf8)), FourCharacterCode([0xA9] + Array("gps".utf8)), "loci",
     "GPS ",
     "gps ", "gps0",
   ]
-  /// User data of QuickTime and 3GPP, and iTunes' items, that say what a file is: names, people, words, dates, chapters,
+  /// User data of QuickTime and 3GPP, and iTunes' items, that describe a file: names, people, words, dates, chapters,
   /// and how it is to be played.
   private static let harmless: Set<Code> = Set(
     [
@@ -75,10 +75,10 @@ package enum MoviePlaces {
       "soaa", "soal", "soco", "sosn", "data", "WLOC", "LOOP", "SelO", "AllF",
     ])
 
-  /// What a box gives away.
+  /// Returns what a box gives away.
   /// - Parameters:
-  ///   - contents: behind its header; only asked for where they count.
-  ///   - parent: the type of what it stands in; nil for the file.
+  ///   - contents: returns the bytes after its header; called only if they matter.
+  ///   - parent: the type of the box that contains it; nil for the file.
   package static func disclosure(
     of type: FourCharacterCode, in parent: FourCharacterCode?, _ contents: () -> ArraySlice<UInt8>
   ) -> Disclosure {
@@ -103,22 +103,22 @@ package enum MoviePlaces {
     case "emsg": return PlaceSearch.finds(in: contents()) ? .location : .identity
     case "c2pa" where parent == nil: return .credentials
     case "ilst" where parent == "meta": return .parts
-    // Its names are asked for one by one (``MetadataKey``).
+    // Its names are judged one by one (``MetadataKey``).
     case "keys" where parent == "meta": return .nothing
     case "covr": return .picture
     case "----" where parent == "ilst": return MetadataKey.disclosure(of: name(ofItem: contents()))
     default: break
     }
     switch parent {
-    // An item of a number has its name among the keys.
+    // An item whose type is a number has its name among the keys.
     case "ilst" where harmless.contains(type) || type.value < 1 << 24, "udta" where harmless.contains(type):
       return PlaceSearch.findsPosition(in: contents()) ? .location : .nothing
     case "ilst": return ofText(contents())
-    // What begins with © is text, in QuickTime.
+    // In QuickTime, types that begin with © are text.
     case "udta" where type.value >> 24 == 0xA9: return ofText(contents())
-    // A time code's reel.
+    // The name of a time code's reel.
     case "stsd" where type == "name": return ofText(contents())
-    // References to other tracks, whose types are the names of their kinds.
+    // References to other tracks, whose types are the kinds of reference.
     case "tref": return .nothing
     default: return opaque(contents())
     }
@@ -132,15 +132,15 @@ package enum MoviePlaces {
     PlaceSearch.finds(in: contents) ? .location : .identity
   }
 
-  /// Whether there is a place in what is no box for a player, or in a box within it: dashcams hide them there.
+  /// Whether there is a location in data that no player needs, or in a box within it. Dashcams hide locations there.
   private static func namesPlace(_ contents: ArraySlice<UInt8>) -> Bool {
     PlaceSearch.finds(in: contents) || boxes(in: contents).contains { places.contains($0.type) }
   }
 
   // MARK: Boxes with an identifier
 
-  /// Those that are part of a file's structure: how the sphere of a video is laid out (Spherical Video V1), Sony's profile,
-  /// and PIFF's, of encrypted files and fragments.
+  /// The boxes that are part of a file's structure: the projection of a spherical video (Spherical Video V1), Sony's
+  /// profile, and those of PIFF for encrypted files and fragments.
   private static let structuralExtensions: [[UInt8]] = [
     [0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD],
     Array("PROF".utf8) + [0x21, 0xD2, 0x4F, 0xCE, 0xBB, 0x88, 0x69, 0x5C, 0xFA, 0xC9, 0xC7, 0x40],
@@ -159,7 +159,7 @@ package enum MoviePlaces {
     if structuralExtensions.contains(where: contents.starts) { return .nothing }
     if contents.starts(with: ContentCredentials.box) { return .credentials }
     if contents.starts(with: xmp) { return disclosure(ofXMP: contents.dropFirst(xmp.count)) }
-    // Canon's holds boxes, one for each part of Exif.
+    // Canon's box holds boxes, one for each part of Exif.
     let inner = boxes(in: contents.dropFirst(16))
     return inner.contains { PlaceSearch.finds(in: $0.contents) } ? .location : opaque(contents)
   }
@@ -172,13 +172,13 @@ package enum MoviePlaces {
 
   // MARK: Metadata
 
-  /// Items that are pictures, or how those are put together; all others are text or Exif.
+  /// The types of items that are pictures, or say how pictures are combined. All others are text or Exif.
   private static let pictureItems: Set<Code> = [
     "hvc1", "av01", "avc1", "vvc1", "j2k1", "unci", "grid", "iden", "iovl", "tmap",
   ]
 
-  /// A list of tags counts by its parts. What is said in XML (Sony's cameras: model, serial number, places) is not taken
-  /// apart, nor what items there are.
+  /// Returns what a `meta` box gives away. A list of tags is judged by its parts. XML (from Sony's cameras: model,
+  /// serial number, locations) and items are each judged as a whole.
   private static func disclosure(ofMetadata contents: ArraySlice<UInt8>) -> Disclosure {
     let parts = metadata(contents, isCut: true)
     guard !parts.contains(where: { $0.type == "ilst" || $0.type == "keys" || $0.type == "ID32" }) else {
@@ -192,32 +192,32 @@ package enum MoviePlaces {
     return opaque(contents)
   }
 
-  /// Of an `infe` box (ISO/IEC 14496-12, 8.11.6).
+  /// Returns the type of the item in an `infe` box (ISO/IEC 14496-12, 8.11.6).
   private static func itemType(_ entry: ArraySlice<UInt8>) -> FourCharacterCode {
     FourCharacterCode(entry.dropFirst(entry.first == 3 ? 10 : 8))
   }
 
-  /// The name of an iTunes item that has one of its own (`----` with `mean`, `name` and `data`).
+  /// Returns the name of an iTunes item that has one of its own (`----` with `mean`, `name` and `data`).
   private static func name(ofItem contents: ArraySlice<UInt8>) -> String {
     let name = boxes(in: contents).first { $0.type == "name" }
     return String(decoding: name?.contents.dropFirst(4) ?? [], as: UTF8.self)
   }
 
-  /// The boxes of a `meta` box: ISO's begins with a version and flags, QuickTime's does not.
-  /// - Parameter isCut: as of ``boxes(in:isCut:)``.
+  /// Returns the boxes of a `meta` box. ISO's begins with a version and flags, QuickTime's does not.
+  /// - Parameter isCut: as in ``boxes(in:isCut:)``.
   package static func metadata(_ contents: ArraySlice<UInt8>, isCut: Bool = false) -> [BoxInMemory] {
     boxes(in: contents.dropFirst(isFull(metadata: contents) ? 4 : 0), isCut: isCut)
   }
 
-  /// Whether a version and flags stand at the beginning of a `meta` box.
+  /// Returns whether a `meta` box begins with a version and flags.
   package static func isFull(metadata contents: ArraySlice<UInt8>) -> Bool {
     !(contents.count >= 8 && FourCharacterCode(contents.dropFirst(4)) == "hdlr")
   }
 
   // MARK: Tracks
 
-  /// Where the boxes of a sample entry may begin: behind the fields of pictures, of sound (QuickTime's versions 0, 1 and 2),
-  /// of time codes, hints and text (3GPP TS 26.245), and of all else.
+  /// Returns the offsets at which the boxes of a sample entry may begin: after the fields of pictures, of sound
+  /// (QuickTime's versions 0, 1 and 2), of time codes, hints and text (3GPP TS 26.245), and of anything else.
   private static func entryFields(of handler: FourCharacterCode?) -> [Int] {
     switch handler {
     case "vide", "auxv", "pict": [78]
@@ -229,22 +229,23 @@ package enum MoviePlaces {
     }
   }
 
-  /// The boxes in a sample entry; none where it has none, or other fields than these.
+  /// Returns the boxes in a sample entry; none if it has none, or other fields than these.
   /// - Parameters:
-  ///   - entry: behind its header.
-  ///   - handler: of its track.
+  ///   - entry: the bytes after its header.
+  ///   - handler: the handler type of its track.
   package static func boxes(
     inSampleEntry entry: ArraySlice<UInt8>, of handler: FourCharacterCode?
   ) -> [BoxInMemory] {
     let fields = entryFields(of: handler)
-    // Where their place is certain, what follows them may be anything.
+    // If there is only one possible offset, anything may follow the boxes.
     return fields.lazy.map { boxes(in: entry.dropFirst($0)) }.first {
       $0.last.map { $0.rest.count < 8 || fields.count == 1 } ?? false
     } ?? []
   }
 
-  /// The entries of a table that counts them behind its version (`stsd`, `dref`), and what follows the last one.
-  /// - Returns: nil where they are not all there.
+  /// Returns the entries of a table that states their number after its version (`stsd`, `dref`), and what follows the
+  /// last one.
+  /// - Returns: nil if the entries are incomplete.
   package static func entries(
     ofTable contents: ArraySlice<UInt8>
   ) -> (entries: [BoxInMemory], rest: ArraySlice<UInt8>)? {
@@ -254,13 +255,14 @@ package enum MoviePlaces {
     return entries.count == count ? (entries, entries.last?.rest ?? contents.dropFirst(8)) : nil
   }
 
-  /// Timed metadata with positions: GoPro's, Google's camera motion, DJI's.
+  /// The formats of timed metadata with positions: GoPro's, Google's camera motion, DJI's.
   package static let formatsOfPositions: Set<FourCharacterCode> = ["gpmd", "camm", "djmd", "dbgi"]
-  /// Timed metadata whose sample entry names what is in it: Apple's lists its keys there, ISO's a media type or an address.
+  /// The formats of timed metadata whose sample entry names what is in it: Apple's lists its keys there, ISO's a media
+  /// type or an address.
   private static let namedFormats: Set<Code> = ["mebx", "mett", "metx", "urim"]
 
-  /// Whether a track of these sample entries records positions.
-  /// - Parameter entry: behind its header.
+  /// Returns whether a track with such a sample entry records positions.
+  /// - Parameter entry: returns the bytes after the entry's header.
   package static func recordsPositions(_ format: FourCharacterCode, entry: () -> ArraySlice<UInt8>) -> Bool {
     if formatsOfPositions.contains(format) { return true }
     guard namedFormats.contains(format) else { return false }
@@ -269,8 +271,9 @@ package enum MoviePlaces {
       || more.contains { PlaceSearch.index(of: Array($0.utf8), in: entry) != nil }
   }
 
-  /// Whether a sample of a track of data tells a position: Sony's real-time metadata has one for each picture.
-  /// - Parameter format: of its sample entry; nil outside of the MP4 family.
+  /// Returns whether a sample of a data track gives away a position. Sony's real-time metadata has one for each
+  /// picture.
+  /// - Parameter format: the format of its sample entry; nil outside of the MP4 family.
   package static func tellsPosition(_ format: FourCharacterCode?, sample: ArraySlice<UInt8>) -> Bool {
     if format == "rtmd" {
       // The reference of a latitude: a tag, its length, north or south.
@@ -279,12 +282,12 @@ package enum MoviePlaces {
           || PlaceSearch.index(of: [0x85, 0x01, 0x00, 0x02, $0], in: sample) != nil
       }
     }
-    // Chapters and subtitles of which FFmpeg does not know the format are data to it.
+    // FFmpeg treats chapters and subtitles in a format unknown to it as data.
     return PlaceSearch.findsInSample(sample)
   }
 
-  /// Whether the name of whatever has encoded pictures says nothing of a device: FFmpeg's own, that of a format, and those
-  /// that readers go by.
+  /// Returns whether the name of an encoder says nothing about a device: FFmpeg's own, that of a format, and those on
+  /// which readers rely.
   package static func isHarmless(coderName field: ArraySlice<UInt8>) -> Bool {
     let name = field.dropFirst().prefix(Int(field.first ?? 0)).prefix { $0 != 0 }
     let known = [
@@ -294,7 +297,7 @@ package enum MoviePlaces {
     return field.allSatisfy { $0 == 0 } || known.contains { name.starts(with: $0.utf8) }
   }
 
-  /// Words in the names of handlers that say what a track is, and nothing of who made it.
+  /// Words in the names of handlers that say what a track is, and nothing about who made it.
   private static let handlerWords: Set<String> = [
     "video", "sound", "audio", "subtitle", "subtitles", "text", "data", "time", "code", "timecode", "media",
     "handler",
@@ -305,9 +308,9 @@ package enum MoviePlaces {
     "hint", "metadata", "clean", "aperture", "file",
   ]
 
-  /// Whether a handler's name says nothing of who made the track.
+  /// Returns whether a handler's name says nothing about who made the track.
   package static func isHarmless(handlerName name: ArraySlice<UInt8>) -> Bool {
-    // QuickTime's begins with its length.
+    // QuickTime's name begins with its length.
     let text = name.drop { $0 < 0x20 }.prefix { $0 != 0 }
     let isLetter = { (byte: UInt8) in (0x61...0x7A).contains(byte | 0x20) && byte < 0x7B }
     guard text.allSatisfy({ isLetter($0) || [0x20, 0x2D, 0x2E].contains($0) }) else { return false }
@@ -317,17 +320,17 @@ package enum MoviePlaces {
   }
 }
 
-/// A box that was read.
+/// A box that was read into memory.
 package struct BoxInMemory {
   package let type: FourCharacterCode
   package let contents: ArraySlice<UInt8>
-  /// What is behind it.
+  /// The bytes after it.
   package let rest: ArraySlice<UInt8>
 }
 
 extension MoviePlaces {
-  /// The boxes at the beginning of `bytes`, one after the other.
-  /// - Parameter isCut: whether the last one may end beyond them.
+  /// Returns the boxes at the beginning of `bytes`, one after the other.
+  /// - Parameter isCut: whether the last box may extend beyond `bytes`.
   package static func boxes(in bytes: ArraySlice<UInt8>, isCut: Bool = false) -> [BoxInMemory] {
     var (found, rest): ([BoxInMemory], ArraySlice<UInt8>) = ([], bytes)
     func number(_ offset: Int) -> UInt64 {

@@ -1,11 +1,11 @@
 import ReelCore
 
-/// The places of other containers, beside the tags, covers and attachments that FFmpeg tells.
+/// The places in other containers, apart from the tags, covers and attachments that FFmpeg reports.
 struct OtherPlaces {
   private(set) var found = Disclosures()
   private let file: BoundedSource
 
-  /// Chunks, objects, tags and pages that are looked at.
+  /// The number of chunks or objects that are examined in one list.
   private static let most = 512
   private static let mostDepth = 6
 
@@ -21,7 +21,7 @@ struct OtherPlaces {
       let shown = Set((streams.videos + streams.audios).map { Int($0.pointee.id) & 0x1FFF })
       let head = Int64(stride * Self.packets)
       lookIntoTransport(from: 0, stride, Self.packets, besides: shown)
-      // What is far away is read at its beginning only.
+      // A remote file is read at its beginning only.
       let tail = max(head, file.size - Int64(stride * Self.lastPackets))
       if tail < file.size, !file.isFar {
         lookIntoTransport(from: tail, stride, Self.lastPackets, besides: shown)
@@ -37,11 +37,12 @@ struct OtherPlaces {
 
   // MARK: AVI
 
-  /// Chunks of pictures and sound, and how they are laid out.
+  /// The chunks of pictures and sound, and those that describe their layout.
   private static let media: Set<FourCharacterCode> = [
     "avih", "strh", "strf", "idx1", "indx", "dmlh", "vprp", "strn", "movi", "rec ",
   ]
-  /// Of INFO: the country, and a place (RIFF's, and those of editors).
+  /// The chunks that name a location: the country and the location in INFO (RIFF's, and those of editors), and
+  /// dashcams' data.
   private static let places: Set<FourCharacterCode> = ["ICNT", "LOCA", "ILOC", "gps0", "gps "]
 
   private mutating func lookIntoAVI() { lookIntoChunks(in: 0..<file.size, 0) }
@@ -72,12 +73,12 @@ struct OtherPlaces {
 
   // MARK: ASF
 
-  /// XMP's, as a GUID and as the bytes of a UUID.
+  /// The identifier of XMP, as a GUID and as the bytes of a UUID.
   private static let xmpObjects: [[UInt8]] = [
     [0xCB, 0xCF, 0x7A, 0xBE, 0xA9, 0x97, 0xE8, 0x42, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC],
     [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC],
   ]
-  /// Tags, which FFmpeg tells by their names, and how the streams are laid out.
+  /// Looks for XMP among the outermost objects, and among those of the header. FFmpeg reports tags by their names.
   private mutating func lookIntoASF() {
     lookIntoObjects(in: 0..<file.size)
     lookIntoObjects(in: 30..<file.size)
@@ -101,7 +102,7 @@ struct OtherPlaces {
 
   // MARK: FLV
 
-  /// Script data at the beginning, such as XMP (`onXMPData`); FFmpeg tells the names of `onMetaData`.
+  /// Looks into the script data at the beginning, such as XMP (`onXMPData`). FFmpeg reports the names in `onMetaData`.
   private mutating func lookIntoFLV() {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return }
     var next = Int64(header) + 4
@@ -117,7 +118,7 @@ struct OtherPlaces {
 
   // MARK: Ogg
 
-  /// C2PA's logical stream begins with its name; comments are tags to FFmpeg.
+  /// Looks for C2PA's logical stream, which begins with its name. FFmpeg reports comments as tags.
   private mutating func lookIntoOgg() {
     var next: Int64 = 0
     for _ in 0..<32 {
@@ -134,18 +135,19 @@ struct OtherPlaces {
 
   // MARK: MPEG-TS
 
-  /// The key of MISB ST 0601's set, which unmanned aircraft send beside their pictures.
+  /// The key of MISB ST 0601's set, which unmanned aircraft send along with their pictures.
   private static let aircraft: [UInt8] = [
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x0B, 0x01, 0x01, 0x0E, 0x01, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00,
   ]
-  /// Packets that are looked at from the beginning on, and before the end: a camera that was just switched on finds its
-  /// satellites later, and a picture that needs no other comes each second only.
+  /// The number of packets that are examined at the beginning, and before the end. A camera that was just switched on
+  /// finds its satellites later, and a key frame comes only once a second.
   private static let packets = 2048
   private static let lastPackets = 8192
-  /// Streams of packets that are not pictures or sound by their name: private ones, and metadata (ISO/IEC 13818-1, 2.4.3.7).
+  /// The stream identifiers that stand for neither pictures nor sound: private streams, and metadata (ISO/IEC 13818-1,
+  /// 2.4.3.7).
   private static let unnamed: Set<UInt8> = [0xBD, 0xBF, 0xFC]
 
-  /// - Parameter shown: streams of pictures and sound.
+  /// - Parameter shown: the packet identifiers of pictures and sound.
   private mutating func lookIntoTransport(
     from start: Int64, _ stride: Int, _ count: Int, besides shown: Set<Int>
   ) {
@@ -169,7 +171,7 @@ struct OtherPlaces {
     for (id, stream) in streams {
       found.note(inPictures: CameraMessage.disclosure(of: stream[...]))
       if PlaceSearch.index(of: Self.aircraft, in: stream[...]) != nil { found.note(.location) }
-      // Dashcams' own stream is in no table, or is private.
+      // A dashcam's own stream is in no table, or is private.
       if others.contains(id), PlaceSearch.findsWay(in: stream.prefix(PlaceSearch.looked)) {
         found.note(.location)
       }
@@ -178,7 +180,7 @@ struct OtherPlaces {
 
   // MARK: Matroska
 
-  /// The pictures that stand first, also where no block can be told.
+  /// Looks at the first pictures, even if no block can be read.
   private mutating func lookIntoMatroska() {
     guard let header = EBMLElement(file, at: 0), let end = header.end,
       let segment = EBMLElement(file, at: end),

@@ -1,13 +1,13 @@
-/// What stands in a cover beside its picture: Exif, XMP, IPTC, comments, thumbnails, and what follows its end. The picture
-/// itself, its colour profile and how it is animated stay.
+/// The data in a cover beside its picture: Exif, XMP, IPTC, comments, thumbnails, and what follows its end. The picture
+/// itself, its colour profile and its animation are kept.
 package struct PictureMetadata {
-  /// What the picture needs.
+  /// The ranges that the picture needs.
   private var kept: [Range<Int>] = []
-  /// All else.
+  /// All other ranges.
   private var others: [Range<Int>] = []
   private let bytes: ArraySlice<UInt8>
 
-  /// Nil for what is no whole JPEG, PNG, WebP or BMP.
+  /// Nil for anything but a complete JPEG, PNG, WebP or BMP.
   package init?(_ bytes: ArraySlice<UInt8>) {
     self.bytes = bytes
     let isWhole =
@@ -19,10 +19,10 @@ package struct PictureMetadata {
     guard isWhole else { return nil }
   }
 
-  /// Whether it tells where it was taken.
+  /// Whether it gives away where the picture was taken.
   package var namesPlace: Bool {
     others.contains { range in
-      // A chunk's own name stands before Exif in PNG and WebP.
+      // In PNG and WebP, a chunk's header precedes Exif.
       [part(range), part(range).dropFirst(8)].contains(where: PlaceSearch.finds) || namesCity(part(range))
     }
   }
@@ -38,10 +38,10 @@ package struct PictureMetadata {
     }
   }
 
-  /// Whether there is anything beside the picture.
+  /// Whether there is nothing beside the picture.
   package var isEmpty: Bool { others.isEmpty }
 
-  /// The picture alone.
+  /// The picture without anything else.
   package var picture: [UInt8] {
     var picture = kept.flatMap { part($0) }
     guard picture.starts(with: Array("RIFF".utf8)) else { return picture }
@@ -69,7 +69,8 @@ package struct PictureMetadata {
 
   // MARK: IPTC
 
-  /// Whether Photoshop's block of IPTC's fields names a city, a part of it, a province, a country, or a place by its code.
+  /// Whether Photoshop's block of IPTC fields names a city, a part of it, a province, a country, or a location by its
+  /// code or name.
   private func namesCity(_ part: ArraySlice<UInt8>) -> Bool {
     guard PlaceSearch.index(of: Array("8BIM".utf8), in: part) != nil else { return false }
     return [90, 92, 95, 100, 101, 26, 27].contains { (field: UInt8) in
@@ -103,7 +104,7 @@ package struct PictureMetadata {
         next = end
       }
     }
-    // Without its end: what is there is shown.
+    // The end is missing, but players show what is there.
     return kept.count > 1
   }
 
@@ -123,7 +124,7 @@ package struct PictureMetadata {
   private func isPicture(_ marker: Int, _ contents: Range<Int>) -> Bool {
     let contents = part(contents)
     switch marker {
-    // A thumbnail may follow.
+    // A longer segment contains a thumbnail.
     case 0xE0: return contents.starts(with: Array("JFIF\0".utf8)) && contents.count <= 14
     case 0xE2: return contents.starts(with: Array("ICC_PROFILE\0".utf8))
     case 0xEE: return contents.starts(with: Array("Adobe".utf8)) && contents.count <= 12

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Looks for a place in bytes whose structure is not known, or not worth knowing.
+/// Searches for a location in bytes whose structure is unknown, or not worth parsing.
 package enum PlaceSearch {
-  /// How much of a place is looked at for a fact; whoever takes something out looks at all.
+  /// The number of bytes of a place that are searched for a fact. The mender searches all of them.
   package static let looked = 64 << 10
 
-  /// What stands in XMP, XML, logs and sentences where a position follows. None of them is short enough to come about by
-  /// chance in compressed data.
+  /// The words that precede a position in XMP, XML, logs and sentences. None is short enough to occur by chance in
+  /// compressed data.
   private static let words: [[UInt8]] = [
     "GPSL", "GPSC", "GPSP", "GPSA", "GPS_", "gps_", "ExifGPS", "exif:GPS", "freeGPS", "LIGOGPSINFO",
     "atitude",
@@ -15,13 +15,13 @@ package enum PlaceSearch {
     "photoshop:Country", ":Location", ":City", ":CountryCode", "shotLocation", "LocationName", "GeoPos",
   ].map { Array($0.utf8) }
 
-  /// Those that are not part of a plain one, such as "gratitude".
+  /// The words that are not part of an ordinary one, such as "gratitude".
   private static let marks = words.filter { !["atitude", "ongitude"].map { Array($0.utf8) }.contains($0) }
 
   private static let exif = Array("Exif\0\0".utf8)
 
-  /// By the value of a byte, which of ``words`` have it first, or second; then one bit for Exif, and one for a sign that a
-  /// digit follows. Nearly every place in a file is ruled out by these two.
+  /// For each value of a byte, the bits of those ``words`` that have it first, or second; then one bit for Exif, and
+  /// one for a sign with a digit after it. The two tables rule out nearly every position in a file.
   private static let beginnings: (first: [UInt64], second: [UInt64]) = {
     var (first, second) = ([UInt64](repeating: 0, count: 256), [UInt64](repeating: 0, count: 256))
     for (bit, word) in (words + [exif]).enumerated() {
@@ -33,10 +33,10 @@ package enum PlaceSearch {
     return (first, second)
   }()
 
-  /// Whether bytes name the place of a recording: in words, in Exif, as ISO 6709 writes a position, or in GPMF.
+  /// Returns whether bytes name the location of a recording: in words, in Exif, as an ISO 6709 position, or in GPMF.
   package static func finds(in bytes: ArraySlice<UInt8>) -> Bool { hasAny(of: words, bytes) }
 
-  /// The same of a sample, which may be text that is shown.
+  /// Returns the same for a sample, which may be text that is shown.
   package static func findsInSample(_ bytes: ArraySlice<UInt8>) -> Bool {
     hasAny(of: marks, bytes) || findsInText(bytes)
   }
@@ -54,7 +54,7 @@ package enum PlaceSearch {
             guard hits != 0 else { return false }
             let rest = UnsafeRawBufferPointer(rebasing: all[place...])
             if isPosition(rest) || words.contains(where: { rest.starts(with: $0) }) { return true }
-            // Each may lead through all that follows it.
+            // Each may lead to a search of all that follows it.
             guard exifs < 8, rest.starts(with: exif) else { return false }
             exifs += 1
             return tellsPosition(bytes[(bytes.startIndex + place + exif.count)...])
@@ -64,7 +64,7 @@ package enum PlaceSearch {
     }
   }
 
-  /// The first place where `word` stands.
+  /// Returns the first position of `word`.
   static func index(of word: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
     guard let first = word.first else { return nil }
     return bytes.withUnsafeBytes { all in
@@ -82,21 +82,21 @@ package enum PlaceSearch {
 
   // MARK: Text
 
-  /// Whether ISO 6709's way of writing a position, `+48.1234+011.5678/`, is in bytes.
+  /// Returns whether bytes contain a position as ISO 6709 writes it, `+48.1234+011.5678/`.
   package static func findsPosition(in bytes: ArraySlice<UInt8>) -> Bool {
     bytes.withUnsafeBytes { all in
       all.indices.contains { isPosition(UnsafeRawBufferPointer(rebasing: all[$0...])) }
     }
   }
 
-  /// Whether bytes begin with two signed numbers with fractions, one behind the other.
+  /// Whether bytes begin with two consecutive signed numbers with fractions.
   private static func isPosition(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let latitude = signedNumber(bytes, at: 0) else { return false }
     return signedNumber(bytes, at: latitude) != nil
   }
 
-  /// Where the number ends that begins with the sign at `start`: of two to seven digits, with two more at least behind a
-  /// point.
+  /// Returns the end of the number that begins with the sign at `start`. It has two to seven digits, and at least two
+  /// more after a point.
   private static func signedNumber(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int? {
     func digits(from start: Int) -> Int { bytes[start...].prefix { (0x30...0x39).contains($0) }.count }
     guard start < bytes.count, bytes[start] == 0x2B || bytes[start] == 0x2D else { return nil }
@@ -106,7 +106,8 @@ package enum PlaceSearch {
     return fraction >= 2 ? point + 1 + fraction : nil
   }
 
-  /// Whether text that is shown tells a position: it is one, or speaks of one and has a number as exact.
+  /// Returns whether text that is shown contains a position: one in ISO 6709, or a word about positions together with a
+  /// number that has at least four decimals.
   package static func findsInText(_ bytes: ArraySlice<UInt8>) -> Bool {
     if findsPosition(in: bytes) { return true }
     let words = ["GPS", "atitude", "RMC,", "GGA,"].map { Array($0.utf8) }
@@ -127,18 +128,19 @@ package enum PlaceSearch {
 
   // MARK: Receivers
 
-  /// What stands before a position where a receiver of satellites writes, or a dashcam.
+  /// What precedes a position that a satellite receiver or a dashcam writes.
   private static let sentences = [
     "freeGPS ", "LIGOGPSINFO", "$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,", "$GPSINFO,",
   ].map { Array($0.utf8) }
 
-  /// Whether what a dashcam writes of its way is in bytes that may as well be pictures or sound, in which shorter words come
-  /// about by chance.
+  /// Returns whether bytes contain a dashcam's record of its route. They may also be pictures or sound, in which
+  /// shorter words occur by chance.
   package static func findsWay(in bytes: ArraySlice<UInt8>) -> Bool {
     sentences.contains { index(of: $0, in: bytes) != nil } || hasRecord(bytes)
   }
 
-  /// Novatek's record: that the satellites are found, the hemispheres, and both angles in degrees and minutes (ddmm.mmmm).
+  /// Whether bytes contain Novatek's record: that the satellites are found, the hemispheres, and both angles in degrees
+  /// and minutes (ddmm.mmmm).
   private static func hasRecord(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.withUnsafeBytes { all in
       func isAngle(at place: Int, upTo most: Float) -> Bool {
@@ -158,9 +160,9 @@ package enum PlaceSearch {
 
   // MARK: Exif
 
-  // Exif (CIPA DC-008) stands behind its name, or as cameras' own boxes begin with it.
+  // Exif (CIPA DC-008) follows its name, or is what cameras' own boxes begin with.
 
-  /// Whether TIFF's first directory, or the one of positions that it leads to, has a latitude (4.6.6).
+  /// Whether TIFF's first directory, or the GPS directory to which it refers, has a latitude (4.6.6).
   private static func tellsPosition(_ tiff: ArraySlice<UInt8>) -> Bool {
     let isLittle = tiff.starts(with: [0x49, 0x49, 0x2A, 0])
     guard isLittle || tiff.starts(with: [0x4D, 0x4D, 0, 0x2A]) else { return false }
@@ -169,7 +171,7 @@ package enum PlaceSearch {
       let field = tiff[(tiff.startIndex + offset)..<(tiff.startIndex + offset + width)]
       return (isLittle ? Array(field.reversed()) : Array(field)).reduce(0) { $0 << 8 | Int($1) }
     }
-    /// The value of a tag, and how many there are.
+    /// Returns the value of a tag, and how many there are.
     func entry(_ tag: Int, in directory: Int) -> (count: Int, value: Int)? {
       guard let count = number(directory, 2) else { return nil }
       for place in 0..<count {
@@ -183,14 +185,14 @@ package enum PlaceSearch {
     }
     guard let first = number(4, 4) else { return false }
     let (latitude, positions) = (2, 0x8825)
-    // Canon writes the directory of positions alone.
+    // Canon writes the GPS directory alone.
     if entry(latitude, in: first).map({ $0.count == 3 }) ?? false { return true }
     return entry(positions, in: first).flatMap { entry(latitude, in: $0.value) } != nil
   }
 
   // MARK: GoPro
 
-  /// GoPro's metadata format, with one of its streams of positions.
+  /// Whether bytes are in GoPro's metadata format, with one of its streams of positions.
   private static func isGoPro(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard index(of: Array("DEVC".utf8), in: bytes.prefix(16)) != nil else { return false }
     return ["GPS5", "GPS9"].contains { index(of: Array($0.utf8), in: bytes) != nil }

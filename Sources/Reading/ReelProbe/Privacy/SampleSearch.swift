@@ -1,17 +1,18 @@
-/// Which samples of a track are looked at for where it was recorded, for the fact and by whoever takes it out: the first ones,
-/// and some that lie evenly over all, with the last among them. A camera that was just switched on finds its satellites later,
-/// and goes on to write where it is.
+/// The choice of samples that are searched for the location of a recording, for the fact and for the mender: the first
+/// ones, and some that are spread evenly over all, including the last. A camera that was just switched on finds its
+/// satellites later, and continues to write its position.
 package enum SampleSearch {
-  /// Bytes of a sample of text or data.
+  /// The number of bytes of a text or data sample that are searched.
   package static let looked: Int64 = 4096
   private static let most = 8
-  /// Of a file that is far away each is a request.
+  /// The number of places in a remote file, each of which takes a request; the first samples are at one place.
   private static let mostFar = 2
-  /// Pictures from one that needs no other to the next.
+  /// The largest number of pictures from one key frame to the next.
   private static let mostBack = 600
 
-  /// The numbers of samples, from 0 on, in order.
-  /// - Parameter isKey: of pictures, of which only those that need no other are asked: cameras write beside these.
+  /// Returns the numbers of the samples, from 0 on, in order.
+  /// - Parameter isKey: for pictures, whether a sample is a key frame. Only key frames are searched, because cameras
+  ///   write beside these.
   package static func numbers(
     of count: Int, isFar: Bool = false, isKey: ((Int) -> Bool)? = nil
   ) -> [Int] {

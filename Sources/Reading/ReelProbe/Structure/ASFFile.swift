@@ -3,22 +3,23 @@ import ReelCore
 
 /// The header of an ASF file (Advanced Systems Format specification 1.20, 3).
 enum ASFFile {
-  /// Whether the file is shorter than its file properties object says, and its packets do not all fit into it; nil when
-  /// it says nothing, as in a broadcast.
+  /// Whether the file is shorter than its file properties object states, and its packets do not all fit into it; nil
+  /// if that states nothing, as in a broadcast.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let properties = object(fileProperties, of: file),
       let flags = file.littleEndian(at: properties + 88, width: 4), flags & 1 == 0,
       let claimed = file.littleEndian(at: properties + 40, width: 8), claimed > 0
     else { return nil }
     guard claimed > UInt64(file.size) else { return false }
-    // That number may be wrong, or only the index is not there.
+    // That number may be wrong, or only the index may be missing.
     guard let header = file.littleEndian(at: 16, width: 8), header < UInt64(file.size),
       let data = file.littleEndian(at: Int64(header) + 16, width: 8), data >= 50
     else { return true }
     return data > UInt64(file.size) - header
   }
 
-  /// Seconds that it lasts by its header (3.2): of what it plays the preroll comes before the beginning. Nil for a broadcast.
+  /// Returns the duration in seconds by the header (3.2). The play duration includes the preroll, which comes before
+  /// the beginning. Nil for a broadcast.
   static func duration(_ file: some ByteReading) -> Double? {
     guard let properties = object(fileProperties, of: file),
       let flags = file.littleEndian(at: properties + 88, width: 4), flags & 1 == 0,
@@ -34,7 +35,7 @@ enum ASFFile {
     object(contentEncryption, of: file) != nil || object(extendedContentEncryption, of: file) != nil
   }
 
-  /// Where its data object begins, and how many bytes each of its packets has (3.2, 5); nil when they vary.
+  /// Returns where the data object begins, and the size of each packet in bytes (3.2, 5); nil if the sizes vary.
   static func packets(_ file: some ByteReading) -> (data: Int64, size: Int64)? {
     guard let header = file.littleEndian(at: 16, width: 8), header >= 30, header < UInt64(file.size),
       file.bytes(at: Int64(header), count: 4) == [0x36, 0x26, 0xB2, 0x75],
@@ -45,8 +46,8 @@ enum ASFFile {
     return (Int64(header), Int64(least))
   }
 
-  /// The sizes that the header gives the pictures of the first video stream, which it states twice (3.3, 9.2); nil without
-  /// such a stream.
+  /// Returns the two sizes that the header states for the pictures of the first video stream (3.3, 9.2); nil if there
+  /// is no such stream.
   static func sizes(_ file: some ByteReading) -> (stated: PixelSize, format: PixelSize)? {
     var next: Int64 = 30
     for _ in 0..<256 {
@@ -64,13 +65,13 @@ enum ASFFile {
     return nil
   }
 
-  /// The numbers of all streams, wherever in the header they are described (3.3, 4.1).
+  /// Returns the numbers of all streams, wherever in the header they are described (3.3, 4.1).
   static func numbers(_ file: some ByteReading) -> Set<Int>? {
     guard let header = header(file) else { return nil }
     return Set(streams(header).map { Int(header[$0 + 72] & 0x7f) })
   }
 
-  /// Streams that are said to be of another kind than their format is of (3.3, 9.1, 9.2).
+  /// Returns warnings about streams that are declared as another kind than that of their format (3.3, 9.1, 9.2).
   static func misnamed(_ file: some ByteReading) -> [MediaWarning] {
     guard let header = header(file) else { return [] }
     var found: [MediaWarning] = []
@@ -87,7 +88,7 @@ enum ASFFile {
     return found
   }
 
-  /// A size, twice.
+  /// Whether a stream's format is one of pictures: it states a size twice.
   private static func hasFormatOfPictures(_ header: [UInt8], _ place: Int) -> Bool {
     let format = place + 78
     guard format + 23 <= header.count else { return false }
@@ -95,7 +96,8 @@ enum ASFFile {
     return stated.elementsEqual(own) && header[format + 11] >= 40 && header[format] | header[format + 1] != 0
   }
 
-  /// A `WAVEFORMATEX` that is as long as it says, with channels, a rate and a size of blocks.
+  /// Whether a stream's format is a `WAVEFORMATEX` that is as long as it says, with channels, a rate and a block
+  /// size.
   private static func hasFormatOfSound(_ header: [UInt8], _ place: Int) -> Bool {
     let format = place + 78
     func number(_ at: Int, _ width: Int) -> Int {
@@ -113,7 +115,7 @@ enum ASFFile {
     }
   }
 
-  /// Where objects of streams begin.
+  /// Returns where the objects of streams begin.
   private static func streams(_ header: [UInt8]) -> [Int] {
     header.indices.filter { place in
       header[place] == streamProperties[0] && place + 78 <= header.count
@@ -141,7 +143,7 @@ enum ASFFile {
       width: Int(Int32(truncatingIfNeeded: width)), height: Int(Int32(truncatingIfNeeded: height).magnitude))
   }
 
-  /// When it was made (3.2); nil where it does not say, or the year is none that anything was made in.
+  /// Returns the creation date (3.2); nil if none is stated, or its year is implausible.
   static func creationDate(_ file: some ByteReading) -> Date? {
     guard let properties = object(fileProperties, of: file),
       let ticks = file.littleEndian(at: properties + 48, width: 8), ticks > 0
@@ -152,7 +154,7 @@ enum ASFFile {
     return (31_536_000..<7_258_118_400).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
   }
 
-  /// What a file begins with: the name of the header object (3.1).
+  /// The bytes at the beginning of a file: the GUID of the header object (3.1).
   static let header: [UInt8] = [
     0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, 0xA6, 0xD9, 0x00, 0xAA, 0x00, 0x62, 0xCE, 0x6C,
   ]
@@ -166,7 +168,7 @@ enum ASFFile {
     0x14, 0xE6, 0x8A, 0x29, 0x22, 0x26, 0x17, 0x4C, 0xB9, 0x35, 0xDA, 0xE0, 0x7E, 0xE9, 0x28, 0x9C,
   ]
 
-  /// Where the first object of this kind within the header object begins.
+  /// Returns where the first object of this kind begins within the header object.
   private static func object(_ kind: [UInt8], of file: some ByteReading) -> Int64? {
     var next: Int64 = 30
     for _ in 0..<256 {

@@ -1,13 +1,13 @@
 /// The outermost chunks of an AVI file: one `RIFF` after the other (OpenDML AVI file format extensions, 1996).
 enum AVIFile {
-  /// Whether a chunk ends beyond the file. Nil when the first says no length, as one that was never finished.
+  /// Whether a chunk ends beyond the file. Nil if a chunk has no length, as in a file that was never finished.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     var next: Int64 = 0
     for _ in 0..<mostChunks {
       guard let length = riffLength(file, at: next) else { return next == 0 ? nil : false }
       if length == 0 || length == UInt32.max { return nil }
       let end = next + 8 + Int64(length)
-      // The last chunk's byte of padding is often left out.
+      // The padding byte of the last chunk is often missing.
       if end > file.size { return !(end == file.size + 1 && lacksOnlyPadding(file, in: next + 12)) }
       next = end + Int64(length % 2)
       if next >= file.size { return false }
@@ -15,7 +15,8 @@ enum AVIFile {
     return nil
   }
 
-  /// Where the first file and those that were joined to it begin: every `RIFF` that does not carry on the one before it.
+  /// Returns where the first file and those that were joined to it begin: every `RIFF` that does not continue the one
+  /// before it.
   static func starts(_ file: some ByteReading, most: Int) -> [Int64] {
     var (starts, next): ([Int64], Int64) = ([], 0)
     for _ in 0..<mostChunks where starts.count < most {
@@ -23,28 +24,28 @@ enum AVIFile {
       if FourCharacterCode(file.bytes(at: next + 8, count: 4)) == "AVI " { starts.append(next) }
       let end = next + 8 + Int64(length)
       if length == 0 || end >= file.size { break }
-      // Some writers leave the byte of padding out.
+      // Some writers leave out the padding byte.
       next = riffLength(file, at: end) == nil ? end + Int64(length % 2) : end
     }
     return starts
   }
 
-  /// Whether another `RIFF` follows the first: of a file of one part, what carries it on.
+  /// Whether another `RIFF` follows the first. If no files were joined, it continues the first.
   static func goesOn(_ file: some ByteReading) -> Bool {
     guard let length = riffLength(file, at: 0) else { return false }
     let end = 8 + Int64(length)
     return riffLength(file, at: end) != nil || riffLength(file, at: end + Int64(length % 2)) != nil
   }
 
-  /// Whether what begins here carries on the `RIFF` before it.
+  /// Whether what begins here continues the `RIFF` before it.
   static func isCarriedOn(_ file: some ByteReading, at offset: Int64) -> Bool {
     riffLength(file, at: offset) != nil && FourCharacterCode(file.bytes(at: offset + 8, count: 4)) == "AVIX"
   }
 
-  /// A chunk of OpenDML holds a gigabyte.
+  /// The most chunks to look at; one of OpenDML holds a gigabyte.
   private static let mostChunks = 4096
 
-  /// Whether the last of the chunks from `start` on ends with the file, and only its byte of padding is not there.
+  /// Whether the last of the chunks from `start` on ends with the file, and only its padding byte is missing.
   private static func lacksOnlyPadding(_ file: some ByteReading, in start: Int64) -> Bool {
     var next = start
     for _ in 0..<mostInnerChunks {
@@ -53,7 +54,7 @@ enum AVIFile {
       let size = head[4..<8].reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
       let end = next + 8 + size
       if end == file.size { return size % 2 == 1 }
-      // What is in a list has its padding within it.
+      // A list contains the padding of its chunks.
       if end == file.size + 1, FourCharacterCode(head) == "LIST" {
         next += 12
       } else if end < file.size {

@@ -1,24 +1,24 @@
 import ReelCore
 
-/// The frames of an AVI file, by their chunks.
+/// The frames of an AVI file, counted by their chunks.
 struct AVIFrames: Hashable {
-  /// How many there are, with those that were dropped.
+  /// The number of frames, including those that were dropped.
   private(set) var count: Int64 = 0
-  /// Of those that were not, how many come before them.
+  /// For each frame that was not dropped, the number of frames before it.
   private(set) var times: [Int64] = []
-  /// Whether something in between is no chunk.
+  /// Whether something between the chunks is not a chunk.
   private(set) var isDamaged = false
-  /// Whether no chunk was found behind that.
+  /// Whether no chunk was found after such a place.
   private(set) var isEndLost = false
 
-  /// Chunks that are looked at: pictures and sound of five hours.
+  /// The most chunks to look at: those of pictures and sound of five hours.
   private static let mostChunks = 1 << 20
 
-  /// Nil where not all chunks were looked at.
+  /// Returns nil if not all chunks were looked at.
   init?(_ file: some ByteReading, _ headers: AVIHeaders?, stream: Int) {
     guard let headers, let movie = headers.movie, stream < 100 else { return nil }
     let digits = [UInt8(0x30 + stream / 10), UInt8(0x30 + stream % 10)]
-    // Behind what was lost or put in nothing is where its list says.
+    // After bytes that were lost or inserted, nothing is where its list says.
     var (next, end) = (movie.lowerBound, AVIFile.goesOn(file) ? file.size : movie.upperBound)
     var partsToSearch = 64
     for _ in 0..<Self.mostChunks {
@@ -28,7 +28,7 @@ struct AVIFrames: Hashable {
       }
       let head = file.bytes(at: next, count: 8)
       guard head.count == 8, !file.isHalfSpent else { return nil }
-      // A list of chunks that belong together, and what carries the file on.
+      // A list of chunks that belong together, or a `RIFF` that continues the file.
       if FourCharacterCode(head) == "LIST" || AVIFile.isCarriedOn(file, at: next) {
         next += 12
         continue
@@ -43,7 +43,7 @@ struct AVIFrames: Hashable {
         (next, end, isDamaged) = (found, file.size, true)
         continue
       }
-      // `dc` and `db`: compressed, and not.
+      // `dc` and `db`: compressed, and uncompressed.
       if head.starts(with: digits), head[2] == 0x64, head[3] == 0x63 || head[3] == 0x62 {
         if chunk.size > 0 { times.append(count) }
         count += 1
@@ -57,15 +57,16 @@ struct AVIFrames: Hashable {
 /// A chunk among the pictures and the sound of an AVI.
 private struct AVIChunk {
   let size: Int64
-  /// With its byte of padding.
+  /// The end of the chunk, including its padding byte.
   let end: Int64
 
-  /// Nil where none can be: its name is that of no stream, and where it ends no other one begins.
+  /// Returns nil if there can't be a chunk: the name is not that of a stream's chunk, and no other chunk begins where
+  /// this one ends.
   init?(_ file: some ByteReading, at place: Int64, before limit: Int64) {
     let head = file.bytes(at: place, count: 8)
     guard head.count == 8, head[..<4].allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
     size = Self.size(head)
-    // Some writers leave the padding out.
+    // Some writers leave out the padding byte.
     let isPadded = size % 2 == 1 && !Self.isOfStream(file.bytes(at: place + 8 + size, count: 4))
     end = place + 8 + size + (isPadded ? 1 : 0)
     if place + 8 + size > limit { return nil }
@@ -74,14 +75,14 @@ private struct AVIChunk {
     guard next.count == 4, next.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
   }
 
-  /// Whether nothing more is there: the file ends within a chunk, or with what was allocated and never written.
+  /// Whether nothing more follows: the file ends within a chunk, or with space that was allocated and never written.
   static func isCut(_ file: some ByteReading, at place: Int64) -> Bool {
     let bytes = file.bytes(at: place, count: 4096)
     return bytes.count <= 8 || isOfStream(bytes) && place + 8 + size(bytes) > file.size
       || bytes.allSatisfy { $0 == 0 }
   }
 
-  /// The first of a stream that has another one behind it.
+  /// Returns the first chunk of a stream that is followed by another one.
   static func first(in file: some ByteReading, from start: Int64, _ parts: inout Int) -> Int64? {
     var place = start
     while !file.isFar, parts > 0, place < file.size {
@@ -101,7 +102,7 @@ private struct AVIChunk {
 
   private static let searched = 256 << 10
 
-  /// Two digits, and pictures or sound: `00dc`, `00db`, `01wb`.
+  /// Whether this is the name of a stream's chunk: two digits, then pictures or sound: `00dc`, `00db`, `01wb`.
   private static func isOfStream(_ name: some Collection<UInt8>) -> Bool {
     let name = Array(name.prefix(4))
     guard name.count == 4, name[..<2].allSatisfy({ (0x30..<0x3a).contains($0) }) else { return false }

@@ -7,15 +7,15 @@ struct AVIHeaders: Hashable {
     let type: FourCharacterCode
     let scale: UInt32
     let rate: UInt32
-    /// In ticks of scale / rate seconds.
+    /// The length in ticks of scale / rate seconds.
     let length: UInt32
-    /// Bytes of what a tick is of; 0 where these differ.
+    /// The number of bytes in one tick; 0 if it varies.
     let sampleSize: UInt32
-    /// For sound.
+    /// The format of sound; nil for other streams.
     fileprivate(set) var sound: Sound?
-    /// In pixels, for pictures.
+    /// The size of pictures, in pixels.
     fileprivate(set) var size: PixelSize?
-    /// The size to which the properties of the video give a shape (`vprp`, OpenDML 1.02).
+    /// The size of the pictures to which the video properties give a shape (`vprp`, OpenDML 1.02).
     fileprivate(set) var shapedSize: PixelSize?
 
     fileprivate var bytesPerSecond: Double? {
@@ -23,14 +23,14 @@ struct AVIHeaders: Hashable {
       return Double(rate) / Double(scale) * Double(sampleSize)
     }
 
-    /// Seconds by its own header; nil when it says none.
+    /// The duration in seconds by its own header; nil if that states none.
     var seconds: Double? {
       guard scale > 0, rate > 0, length > 0 else { return nil }
       return Double(length) * Double(scale) / Double(rate)
     }
   }
 
-  /// Whether a stream of pictures or sound has a length in ticks that take no time.
+  /// Whether a stream of pictures or sound has a length in ticks that have no duration.
   var hasStoppedClock: Bool {
     streams.contains { ["vids", "auds"].contains($0.type) && $0.length > 0 && $0.seconds == nil }
   }
@@ -43,10 +43,10 @@ struct AVIHeaders: Hashable {
     let blockAlign: Int
     let bits: Int
 
-    /// Bytes a second by the header of its stream; nil where that does not tell.
+    /// The bytes per second by the header of its stream; nil if that does not state them.
     fileprivate(set) var streamBytesPerSecond: Double?
 
-    /// Numbers, and what stands for them one by one: whole, broken, A-law, µ-law.
+    /// Formats that store each sample by itself: as integers, as floating-point numbers, as A-law, as µ-law.
     private static let plain: Set<Int> = [1, 3, 6, 7]
 
     /// Whether the numbers of uncompressed sound contradict one another, or the header of its stream.
@@ -64,32 +64,32 @@ struct AVIHeaders: Hashable {
 
   struct Text: Hashable {
     let bytes: [UInt8]
-    /// Whether there is more of it.
+    /// Whether the text continues beyond these bytes.
     let isCut: Bool
   }
 
-  /// Of a frame; 0 when it does not say.
+  /// The duration of a frame in microseconds; 0 if none is stated.
   private(set) var microseconds: UInt32 = 0
   private(set) var size: PixelSize?
-  /// Whether the main header has numbers in the place of a size that are none.
+  /// Whether the main header has numbers for a size that can't be one.
   private(set) var hasImpossibleSize = false
   private(set) var streams: [Stream] = []
-  /// Where its pictures and its sound stand.
+  /// The range of its pictures and its sound.
   private(set) var movie: Range<Int64>?
-  /// Whether an index tells where each of them stands.
+  /// Whether an index tells where each of them is.
   private(set) var hasIndex = false
-  /// Whether chunks of pictures are of a stream that is none of them, and the same of sound.
+  /// Whether chunks named as pictures are of a stream of another kind, and likewise for sound.
   private(set) var misnamed = MisnamedTracks()
   /// The texts of its `INFO` list.
   private(set) var texts: [FourCharacterCode: Text] = [:]
 
   private static let mostChunks = 256
 
-  /// Nil without the main header.
+  /// Returns nil if there are no headers (`hdrl`).
   init?(_ file: some ByteReading) {
     var headers: Range<Int64>?
     var found: [FourCharacterCode: Text] = [:]
-    // What stands behind the pictures is far away.
+    // A remote file is not read beyond its pictures, so it is assumed to have an index.
     let isFar = file.isFar
     var (movie, hasIndex): (Range<Int64>?, Bool) = (nil, isFar)
     Self.chunks(file, in: 12..<max(12, file.size)) { id, range in
@@ -112,7 +112,8 @@ struct AVIHeaders: Hashable {
     if let movie { noteKinds(file, movie) }
   }
 
-  /// The first chunks: each has the number of its stream, and what it is of.
+  /// Compares the names of the first chunks, each of which has the number of its stream and its kind, against the
+  /// kinds of the streams.
   private mutating func noteKinds(_ file: some ByteReading, _ movie: Range<Int64>) {
     var (left, found) = (Self.chunksOfKinds, misnamed)
     Self.chunks(file, in: movie) { id, _ in
@@ -171,7 +172,8 @@ struct AVIHeaders: Hashable {
     self.hasImpossibleSize = hasImpossibleSize
   }
 
-  /// - Parameter isFinished: whether the file says how long it is: else what stands for lengths are none.
+  /// - Parameter isFinished: whether the file states its own length. Otherwise the lengths of its streams are
+  ///   placeholders.
   private static func stream(
     _ file: some ByteReading, _ range: Range<Int64>, isFinished: Bool
   ) -> Stream? {
@@ -200,8 +202,8 @@ struct AVIHeaders: Hashable {
     return stream
   }
 
-  /// One chunk after the other, each with its byte of padding, until `look` has had enough. Some writers leave the
-  /// padding out: where no chunk begins behind it, and one does before it, that is the next.
+  /// Passes one chunk after the other, each with its padding byte, to `look`, until that returns false. Some writers
+  /// leave out the padding byte: if no chunk begins after it, but one does before it, that is the next.
   private static func chunks(
     _ file: some ByteReading, in range: Range<Int64>, _ look: (FourCharacterCode, Range<Int64>) -> Bool
   ) {
@@ -237,7 +239,7 @@ struct AVIHeaders: Hashable {
     let (width, height) = (
       Int32(bitPattern: number(bytes, width, 4)), Int32(bitPattern: number(bytes, height, 4))
     )
-    // Pictures that are stored from the bottom up have a height below 0.
+    // Pictures that are stored from the bottom up have a negative height.
     guard width > 0, height != 0, height != .min else { return nil }
     return PixelSize(width: Int(width), height: Int(abs(height)))
   }

@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// The chunks of a stream of an AVI that has some, by the index that FFmpeg has read.
+/// The chunks of a stream of an AVI, by the index that FFmpeg has read.
 struct AVIIndex {
   let count: Int32
   private let stream: StreamChoice.Stream
@@ -12,26 +12,26 @@ struct AVIIndex {
     (self.stream, self.header) = (stream, header)
   }
 
-  /// Where the last one stands.
+  /// The position of the last chunk.
   var last: Int64 { position(count - 1) }
 
   func position(_ entry: Int32) -> Int64 { reel_index_entry(stream, entry).position }
 
-  /// When one begins, in seconds.
+  /// Returns when a chunk begins, in seconds.
   func start(_ entry: Int32) -> Double { seconds(Double(reel_index_entry(stream, entry).time)) }
 
-  /// When the last one ends.
+  /// When the last chunk ends, in seconds.
   var end: Double {
     let last = reel_index_entry(stream, count - 1)
     return seconds(Double(last.time) + (header.sampleSize > 0 ? Double(last.size) : 1))
   }
 
-  /// - Parameter count: of bytes where sound has a constant rate, else of frames.
+  /// - Parameter count: of bytes if sound has a constant rate, otherwise of frames.
   private func seconds(_ count: Double) -> Double {
     count * Double(header.scale) / (Double(header.rate) * Double(max(1, header.sampleSize)))
   }
 
-  /// How many stand before `position`.
+  /// Returns the number of chunks before `position`.
   func count(before position: Int64) -> Int32 {
     var (low, high) = (Int32(0), count)
     while low < high {

@@ -1,20 +1,20 @@
 import CFFmpeg
 import ReelCore
 
-/// Several AVI files that were joined (`cat a b`): behind the end of one another begins with headers of its own. FFmpeg plays
-/// on, by the clock of the first.
+/// Several AVI files that were joined (`cat a b`): after the end of one, another begins with headers of its own.
+/// FFmpeg continues by the clock of the first.
 struct AVIParts: Hashable {
   let count: Int
-  /// What all of them last together; nil where one does not tell.
+  /// Their total duration in seconds; nil if one of them does not state its own.
   let seconds: Double?
-  /// Whether their pictures come alike: as fast as those of the first, and none is left out.
+  /// Whether the pictures of all files come at the rate of the first, and none drops so many frames that they don't.
   let areEven: Bool
-  /// The size of the first's pictures, and another that one of the others has.
+  /// The size of the first file's pictures, and a different one that another file has.
   let sizes: [PixelSize]
 
   private static let most = 1000
 
-  /// Nil for one file.
+  /// Returns nil for a single file.
   init?(_ file: some ByteReading) {
     let starts = AVIFile.starts(file, most: Self.most)
     guard starts.count > 1 else { return nil }
@@ -31,7 +31,7 @@ struct AVIParts: Hashable {
   private struct Part {
     var seconds: Double?
     var rate: Rational?
-    /// Whether so many are left out that the others do not come at that rate.
+    /// Whether so many frames are dropped that the rest do not follow the stated rate.
     var leavesOut = false
     var size: PixelSize?
 
@@ -45,7 +45,7 @@ struct AVIParts: Hashable {
       let pictures = headers.streams[place]
       size = pictures.size
       rate = Rational(Int(pictures.rate), Int(pictures.scale))
-      // What is far away is not read for its length.
+      // A remote file is not read merely to find its duration.
       guard let rate, rate.value > 0, !file.isFar, let frames = AVIFrames(file, headers, stream: place),
         !frames.isEndLost
       else { return }
@@ -61,7 +61,7 @@ struct AVIParts: Hashable {
   }
 }
 
-/// A part of a file, as if it were one.
+/// A part of a file that is read as if it were a whole one.
 private struct PartOfFile<Whole: ByteReading>: ByteReading {
   private let whole: Whole
   private let range: Range<Int64>

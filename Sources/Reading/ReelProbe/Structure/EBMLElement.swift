@@ -1,12 +1,12 @@
-/// An element of a Matroska file, seen by its header only (RFC 8794, 5 and 6).
+/// An element of a Matroska file, of which only the header is read (RFC 8794, 5 and 6).
 package struct EBMLElement: Hashable {
-  /// With its marker.
+  /// The identifier, including its marker.
   package let id: UInt32
   /// Where its header begins.
   package let start: Int64
   /// Where its contents begin.
   package let contents: Int64
-  /// Where it ends by its own account; nil when its size is unknown, as in a live recording.
+  /// Where it ends by its own account; nil if its size is unknown, as in a live recording.
   package let end: Int64?
 
   /// Nil when there is no element at `start`.
@@ -28,8 +28,8 @@ package struct EBMLElement: Hashable {
 }
 
 extension EBMLElement {
-  /// The segment that begins at `start`, with or without a header of its own, and behind what may stand anywhere
-  /// (RFC 8794, 11.3).
+  /// Returns the segment that begins at `start`, with or without a header of its own, after elements that may be
+  /// anywhere (RFC 8794, 11.3).
   static func segment(in file: some ByteReading, from start: Int64 = 0) -> EBMLElement? {
     var next = start
     for _ in 0..<16 where next < file.size {
@@ -43,10 +43,10 @@ extension EBMLElement {
     return nil
   }
 
-  /// Elements that are looked at within another one.
+  /// The most elements to look at within another one.
   private static let mostChildren = 512
 
-  /// The elements within it, up to a number of them or the first cluster.
+  /// Returns the elements within this one, up to a maximum number or the first cluster.
   func children(in file: some ByteReading) -> [EBMLElement] {
     let end = min(self.end ?? file.size, file.size)
     var found: [EBMLElement] = []
@@ -59,14 +59,14 @@ extension EBMLElement {
     return found
   }
 
-  /// The unsigned number that it holds; nil for more than 8 bytes.
+  /// Returns the unsigned number that it holds; nil if that does not have 1 to 8 bytes.
   func number(in file: some ByteReading) -> UInt64? {
     guard let end, (1...8).contains(end - contents) else { return nil }
     return file.bigEndian(at: contents, width: Int(end - contents))
   }
 
-  /// The element with this identifier that a seek head among `outermost`, which this segment begins with, points to
-  /// (RFC 9559, 5.1.1): it may stand behind the clusters.
+  /// Returns the element with this identifier to which a seek head points (RFC 9559, 5.1.1). It may be behind the
+  /// clusters. The seek head is searched for in `outermost`, the elements at the beginning of this segment.
   func sought(_ id: UInt32, from outermost: [EBMLElement], in file: some ByteReading) -> EBMLElement? {
     let seeks = outermost.first { $0.id == MatroskaID.seekHead }?.children(in: file) ?? []
     for seek in seeks where seek.id == MatroskaID.seek {

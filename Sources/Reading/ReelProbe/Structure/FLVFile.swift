@@ -1,7 +1,7 @@
-/// The tags of an FLV file: each is followed by its own length (Adobe Flash Video File Format 10.1, E.3).
+/// The tags of an FLV file, each of which is followed by its own length (Adobe Flash Video File Format 10.1, E.3).
 enum FLVFile {
-  /// Whether the file ends within a tag, or before the size that `onMetaData` states. Nil when that can't be told within
-  /// reach.
+  /// Whether the file ends within a tag, or before the size that `onMetaData` states. Nil if that can't be determined
+  /// within the limits.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let last = lastTag(file) else { return walk(file) }
     return isShort(file, endingWith: last)
@@ -10,14 +10,15 @@ enum FLVFile {
   /// Whether `onMetaData` states a larger size, and more time than there is up to the tag at `last`.
   private static func isShort(_ file: some ByteReading, endingWith last: Int64) -> Bool {
     guard let stated = metadata("filesize", of: file), stated > Double(file.size) else { return false }
-    // It may be of what the file was made from: whose tags go on for as long as it says is whole.
+    // The size may be that of the file from which this one was made: if the tags last for the stated duration, the
+    // file is whole.
     guard let duration = metadata("duration", of: file), let time = milliseconds(file, of: last) else {
       return true
     }
     return duration - Double(time) / 1000 > max(0.5, duration * 0.02)
   }
 
-  /// A number of `onMetaData`, which stands in the first tag; nil when it is not there.
+  /// Returns a number in `onMetaData`, which is in the first tag; nil if it is not there, or not above 0.
   static func metadata(_ name: String, of file: some ByteReading) -> Double? {
     let head = file.bytes(at: 0, count: 1024)
     let key = [0, UInt8(truncatingIfNeeded: name.utf8.count)] + Array(name.utf8) + [0]
@@ -29,7 +30,7 @@ enum FLVFile {
     return number.isFinite && number > 0 ? number : nil
   }
 
-  /// Of the pictures, in `onMetaData`.
+  /// Returns the size of the pictures in `onMetaData`.
   static func size(_ file: some ByteReading) -> PixelSize? {
     guard let width = metadata("width", of: file).flatMap({ Int(exactly: $0.rounded()) }),
       let height = metadata("height", of: file).flatMap({ Int(exactly: $0.rounded()) })
@@ -38,10 +39,10 @@ enum FLVFile {
   }
 
   private static let tagHeader: Int64 = 11
-  /// Tags that are walked over when the end is not as it should be: some hours.
+  /// Returns the most tags to walk over if the end is not as it should be: those of some hours.
   private static func mostTags(_ file: some ByteReading) -> Int { file.isFar ? 20_000 : 2_000_000 }
 
-  /// Where the tag begins with which the file ends; nil where it ends with none that is whole.
+  /// Returns where the last tag begins; nil if the file does not end with a whole tag.
   private static func lastTag(_ file: some ByteReading) -> Int64? {
     guard let length = file.bigEndian(at: file.size - 4, width: 4), length > UInt64(tagHeader) else {
       return nil
@@ -53,7 +54,7 @@ enum FLVFile {
     return Int64(data) + tagHeader == Int64(length) ? start : nil
   }
 
-  /// When a tag is due; its highest byte comes last.
+  /// Returns the time of a tag, the highest byte of which comes last.
   private static func milliseconds(_ file: some ByteReading, of tag: Int64) -> UInt64? {
     guard let low = file.bigEndian(at: tag + 4, width: 3), let high = file.bigEndian(at: tag + 7, width: 1)
     else {
@@ -68,7 +69,7 @@ enum FLVFile {
     var last = next
     for _ in 0..<mostTags(file) where !file.isHalfSpent {
       if next + tagHeader > file.size {
-        // A few bytes behind the last tag are the beginning of another one, or none.
+        // A few bytes after the last tag are the beginning of another one, or no tag.
         let isEnd = next == file.size || metadata("filesize", of: file) == Double(next)
         return isEnd ? isShort(file, endingWith: last) : isKind(file, at: next) ? true : nil
       }
@@ -79,14 +80,14 @@ enum FLVFile {
       }
       (last, next) = (next, next + tagHeader + Int64(data) + 4)
       if next > file.size {
-        // Some writers end without the last tag's length, which nothing plays.
+        // Some writers leave out the length of the last tag, which no player needs.
         return next - 4 > file.size || isShort(file, endingWith: last)
       }
     }
     return nil
   }
 
-  /// Sound, pictures or script data; the stream's number is always 0.
+  /// Whether a tag of sound, pictures or script data begins here. Its stream number is always 0.
   private static func isTag(_ file: some ByteReading, at offset: Int64) -> Bool {
     isKind(file, at: offset) && file.bigEndian(at: offset + 8, width: 3) == 0
   }

@@ -1,10 +1,10 @@
-/// One tag of an FLV file (Adobe Flash Video File Format 10.1, E.4), also as Enhanced RTMP has it, in which the name of a codec
-/// of four characters stands behind the flags (Enhancing RTMP, FLV, 2023 and 2024).
+/// One tag of an FLV file (Adobe Flash Video File Format 10.1, E.4), also in the form of Enhanced RTMP, in which a
+/// codec's name of four characters follows the flags (Enhancing RTMP, FLV, 2023 and 2024).
 struct FLVTag {
   let start: Int64
   let end: Int64
   let kind: Int
-  /// Milliseconds in 32 bits with a sign, of which some writers leave the highest out.
+  /// The timestamp: signed milliseconds in 32 bits, the highest of which some writers leave out.
   private let coded: Int32
   private let head: [UInt8]
 
@@ -19,7 +19,7 @@ struct FLVTag {
     guard end <= file.size else { return nil }
   }
 
-  /// Where the one ends that begins at `start`, of whatever kind, where its length stands behind it, too (E.3).
+  /// Returns where the tag of whatever kind that begins at `start` ends, if its length is also behind it (E.3).
   static func end(_ file: some ByteReading, at start: Int64) -> Int64? {
     guard let length = file.bigEndian(at: start + 1, width: 3), file.bigEndian(at: start + 8, width: 3) == 0
     else { return nil }
@@ -27,7 +27,7 @@ struct FLVTag {
     return file.bigEndian(at: end, width: 4) == UInt64(end - start) ? end : nil
   }
 
-  /// Whether one begins at `start` of which the file has not all.
+  /// Whether a tag begins at `start` that is not completely in the file.
   static func isCut(_ file: some ByteReading, at start: Int64) -> Bool {
     guard let kind = file.bigEndian(at: start, width: 1), [8, 9, 18].contains(kind & 0x1f),
       let length = file.bigEndian(at: start + 1, width: 3), file.bigEndian(at: start + 8, width: 3) == 0
@@ -35,7 +35,7 @@ struct FLVTag {
     return start + 11 + Int64(length) > file.size
   }
 
-  /// When it is decoded, the shorter way round from the tag before.
+  /// Returns its decoding time, the shorter way round from that of the tag before, because the clock wraps around.
   func time(after before: Int64?) -> Int64 {
     guard let before else { return Int64(coded) }
     let step = ((coded &- Int32(truncatingIfNeeded: before)) &<< 1) >> 1
@@ -46,7 +46,8 @@ struct FLVTag {
     SpreadPlaces.Mark(time: time(after: origin), place: start)
   }
 
-  /// Headers of codecs are no content: of AAC, and of H.264 and what has its form.
+  /// Whether it has content. Codec headers are not content: those of AAC, and of H.264 and the codecs stored in the
+  /// same form.
   var isContent: Bool {
     guard end - start > 11 else { return false }
     switch kind {
@@ -63,14 +64,15 @@ struct FLVTag {
     }
   }
 
-  /// Where it has a frame of sound; nil for one of several sounds.
+  /// The range of its frame of sound; nil for one of several sounds.
   var sound: Range<Int64>? {
     guard kind == 8, isContent, !isEnhanced || packetType == Enhanced.codedFrames else { return nil }
     let start = start + (isEnhanced ? 16 : head[11] >> 4 == 10 ? 13 : 12)
     return start < end ? start..<end : nil
   }
 
-  /// Where it has the header of a codec, which is no content: of AAC, of H.264 and what has its form, and of what has a name.
+  /// The range of the codec's header in it, which is not content: of AAC, of H.264 and the codecs stored in the same
+  /// form, and of codecs with a name.
   var record: Range<Int64>? {
     let start: Int64? =
       isEnhanced
@@ -82,7 +84,7 @@ struct FLVTag {
 
   private static let longestRecord: Int64 = 4096
 
-  /// From when it is decoded to when it is shown.
+  /// The time from its decoding to its presentation.
   var delay: Int64 {
     guard kind == 9 else { return 0 }
     if isEnhanced { return hasDelay ? signed(at: 16) : 0 }
@@ -100,19 +102,20 @@ struct FLVTag {
       && head.count >= 16
   }
 
-  /// Numbers that are not Adobe's, of codecs that have the form of H.264: of cameras, and of programs for live streams in China.
+  /// Numbers that are not Adobe's, of codecs stored in the form of H.264. They are used by cameras, and by
+  /// live-streaming programs in China.
   private static let numbered: [UInt8: FourCharacterCode] = [12: "hvc1", 13: "av01"]
 
-  /// The name of the codec of pictures that has such a number.
+  /// The name of the pictures' codec, if it has such a number.
   var nameOfNumber: FourCharacterCode? { kind == 9 && isPacked ? Self.numbered[head[11] & 0x0f] : nil }
 
   // MARK: Enhanced RTMP
 
-  /// What a tag of a codec with a name holds.
+  /// The kinds of contents of a tag whose codec has a name.
   private enum Enhanced {
     static let sequenceStart: UInt8 = 0
     static let codedFrames: UInt8 = 1
-    /// Shown in the order in which they are decoded.
+    /// Pictures that are shown in the order in which they are decoded.
     static let codedFramesInOrder: UInt8 = 3
     static let tracksOfSound: UInt8 = 5
     static let tracksOfPictures: UInt8 = 6
@@ -120,26 +123,26 @@ struct FLVTag {
 
   private var packetType: UInt8 { head[11] & 0x0f }
 
-  /// Whether the name of a codec follows.
+  /// Whether the name of a codec follows the flags.
   private var isEnhanced: Bool {
     end - start > 15 && head.count >= 16
       && (kind == 9 ? head[11] & 0x80 != 0 : kind == 8 && head[11] >> 4 == 9)
   }
 
-  /// Of H.264 and its successors, of which pictures are stored in another order.
+  /// Whether it has a delay: it is of H.264 or its successors, which store pictures in another order.
   private var hasDelay: Bool {
     packetType == Enhanced.codedFrames && end - start >= 19
       && name.map { ["avc1", "hvc1", "vvc1"].contains($0) } == true
   }
 
-  /// The codec's, for the one stream of its kind; nil where it is numbered, and where there are several.
+  /// The codec's name, for the only stream of its kind; nil if it has a number, or if there are several streams.
   var name: FourCharacterCode? {
     let named = [Enhanced.sequenceStart, Enhanced.codedFrames, Enhanced.codedFramesInOrder]
     guard isEnhanced, named.contains(packetType) else { return nil }
     return FourCharacterCode(head[12..<16])
   }
 
-  /// Which sound it is of besides the first, of those that have a tag for each track, and the name of its codec.
+  /// The track and the codec's name of a sound other than the first, if each track has its own tags.
   var furtherSound: (track: UInt8, name: FourCharacterCode)? {
     guard kind == 8, isEnhanced, packetType == Enhanced.tracksOfSound, head.count >= 18, end - start > 18,
       head[12] >> 4 == 0
@@ -147,7 +150,7 @@ struct FLVTag {
     return (head[17], FourCharacterCode(head[13..<17]))
   }
 
-  /// Where such a tag has the header of a codec.
+  /// The range of the codec's header in such a tag.
   var furtherRecord: Range<Int64>? {
     guard furtherSound != nil, head[12] & 0x0f == Enhanced.sequenceStart,
       (1...Self.longestRecord).contains(end - start - 18)
@@ -155,16 +158,18 @@ struct FLVTag {
     return (start + 18)..<end
   }
 
-  /// The number of the sound's codec; nil where it has a name, or there is none in it.
+  /// The number of the sound's codec; nil if it has a name, or if there is no sound.
   var soundFormat: UInt8? { kind == 8 && !isEnhanced && end - start > 12 ? head[11] >> 4 : nil }
 
-  /// Beside a sound's number: how many hertz, bits and channels it has; of some codecs nothing.
+  /// The flags beside the number of a sound's codec: its rate, its bits and its channels. For some codecs they mean
+  /// nothing.
   var soundFlags: UInt8 { head[11] & 0x0f }
 
-  /// Whether it is a picture that builds on those before it.
+  /// Whether it is a picture that depends on those before it.
   var isDependent: Bool { kind == 9 && isContent && [2, 3].contains(head[11] >> 4 & 7) }
 
-  /// A picture with which decoding may begin, without what stands before it; of a codec that Adobe gave no number only.
+  /// The range of a picture with which decoding may begin, without what precedes it; only for a codec to which Adobe
+  /// gave no number.
   var keyFrame: Range<Int64>? {
     guard kind == 9, isContent, isEnhanced ? name != nil : nameOfNumber != nil, head[11] >> 4 & 7 == 1 else {
       return nil

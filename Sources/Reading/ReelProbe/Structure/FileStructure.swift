@@ -13,32 +13,33 @@ struct FileStructure {
   let avi: AVIHeaders?
   /// For several AVI files that were joined.
   let aviParts: AVIParts?
-  /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds, or an ASF's header,
-  /// which it tells of the streams only.
+  /// The seconds that an FLV's `onMetaData` states, which FFmpeg does not separate from what it finds, or that an
+  /// ASF's header states, which FFmpeg reports only for the streams.
   let metadataDuration: Double?
   /// For an FLV whose tags name codecs.
   let namedCodecs: FLVNamedCodecs?
-  /// The two sizes that the header of an ASF or an Ogg gives its pictures, where they differ.
+  /// The two sizes that the header of an ASF or an Ogg states for its pictures, if they differ.
   let unlikeSizes: [PixelSize]
-  /// Streams that an ASF lists under another kind.
+  /// Warnings about streams that an ASF lists as another kind.
   let misnamedInASF: [MediaWarning]
   /// The times of an Ogg file's pages; nil for a large file.
   let ogg: OggTimes?
-  /// What an MXF's header says.
+  /// What an MXF's header states.
   let mxf: MXFSets?
-  /// What of a transport stream is scrambled.
+  /// Which parts of a transport stream are scrambled.
   let scrambling: TransportPackets.Scrambling?
 
-  /// Whether the file ends before its own account says; nil when that can't be proved either way. For ISO base
-  /// media files the index must be asked.
+  /// Whether the file ends before its own account says; nil if that can't be proved either way. For ISO base media
+  /// files the index has to be examined.
   let truncated: Bool?
-  /// Whether its content is encrypted, as far as it can be seen from here; of a transport stream, whether all of it is.
+  /// Whether its content is encrypted, as far as the structure shows; of a transport stream, whether all of it is.
   let encrypted: Bool?
 
   /// Whether the index has the time of every frame.
   var stepsAreIndexed: Bool { iso.map { $0.fragments == 0 || $0.fragmentTable != nil } ?? false }
 
-  /// How many files were joined in an Ogg or an AVI, and what they last together, if all of them tell; nil for one.
+  /// The number of files that were joined in an Ogg or an AVI, and their total duration, if all of them tell; nil for
+  /// a single file.
   var joinedFiles: (count: Int, seconds: Double?)? {
     if let ogg, ogg.links > 1 { return (ogg.links, ogg.seconds) }
     return aviParts.map { ($0.count, truncated == true ? nil : $0.seconds) }
@@ -95,7 +96,7 @@ struct FileStructure {
 }
 
 extension MediaContainer {
-  /// By the major brand of `ftyp`; a file without one is QuickTime, which is older than brands.
+  /// The container for the major brand in `ftyp`. A file without one is QuickTime, which is older than brands.
   init(majorBrand: FourCharacterCode?) {
     self = majorBrand.map { MediaContainer(majorBrand: $0.value) } ?? .mov
   }

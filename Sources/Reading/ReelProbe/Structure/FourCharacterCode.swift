@@ -1,19 +1,19 @@
 /// The four bytes that name a box, a chunk, a brand or a codec.
 package struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
-  /// The bytes as they stand in the file, the first one highest.
+  /// The bytes as they are in the file, the first one highest.
   package let value: UInt32
 
-  /// From the first four of `bytes`.
+  /// Creates the code from the first four of `bytes`.
   package init(_ bytes: some Sequence<UInt8>) {
     value = bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// The four characters.
+  /// Creates the code from its four characters.
   package init(stringLiteral text: StaticString) {
     value = text.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
-  /// From FFmpeg's `codec_tag`, where the first byte is the lowest.
+  /// Creates the code from FFmpeg's `codec_tag`, in which the first byte is the lowest.
   package init(codecTag: UInt32) {
     value = codecTag.byteSwapped
   }

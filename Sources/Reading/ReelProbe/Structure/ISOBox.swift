@@ -1,28 +1,29 @@
-/// A box of an ISO base media file (ISO/IEC 14496-12, 4.2), seen by its header only.
+/// A box of an ISO base media file (ISO/IEC 14496-12, 4.2), of which only the header is read.
 package struct ISOBox: Hashable {
   package let type: FourCharacterCode
   /// Where its header begins.
   package let start: Int64
   /// Where its contents begin.
   package let contents: Int64
-  /// Where it ends by its own account; may lie beyond what holds it.
+  /// Where it ends by its own account, which may be beyond the end of its parent.
   package let end: Int64
 }
 
 extension ISOBox {
-  /// Kinds that stand on the outermost level.
+  /// Kinds of boxes on the outermost level.
   private static let outermost: Set<FourCharacterCode> = [
     "ftyp", "styp", "moov", "moof", "mdat", "imda", "mfra", "sidx", "ssix", "prft", "pdin", "emsg", "meta",
     "meco",
     "udta", "uuid", "free", "skip", "wide", "pnot",
   ]
 
-  /// Whether it may be a box of the outermost level that the file's end cuts off: what claims to go on behind that, and is of
-  /// no such kind, was put behind the last box, as a tag or the end of a form.
+  /// Whether this may be a box of the outermost level that the end of the file cuts off. What claims to continue
+  /// beyond that, and is of no such kind, was appended after the last box, such as a tag or the end of an upload
+  /// form.
   package func isPart(ofFileOf size: Int64) -> Bool { end <= size || Self.outermost.contains(type) }
 
-  /// The boxes within it, behind `skipped` bytes of its own. They end where it does at the latest: what one claims beyond
-  /// that belongs to others, and would be read once for each that claims it.
+  /// Returns the boxes within this one, after `skipped` bytes of its own. They end where it does at the latest: what
+  /// a box claims beyond that belongs to others, and would be read once for each box that claims it.
   func children(
     in file: some ByteReading, behind skipped: Int64 = 0, atMost count: Int
   ) -> some Sequence<ISOBox> {
@@ -36,7 +37,7 @@ extension ISOBox {
   }
 }
 
-/// The boxes in a range of a file, one after the other, up to a number of them or the first that is none.
+/// The boxes in a range of a file, one after the other, up to a maximum number or the first that is not a box.
 package struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
   private let file: Bytes
   private let end: Int64

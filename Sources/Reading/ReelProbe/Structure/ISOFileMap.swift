@@ -1,4 +1,4 @@
-/// Where things stand in an ISO base media file: what its boxes tell without reading what is in them.
+/// The layout of an ISO base media file, and what its boxes tell without its media.
 struct ISOFileMap: Hashable {
   /// The major brand of `ftyp`; nil when there is none, as in old QuickTime files.
   private(set) var majorBrand: FourCharacterCode?
@@ -8,68 +8,69 @@ struct ISOFileMap: Hashable {
   private(set) var firstMediaData: Int64?
   /// The number of `moof` boxes. An `mvex` in `moov` only promises them.
   private(set) var fragments = 0
-  /// Whether it says that fragments follow.
+  /// Whether it announces fragments (`mvex`).
   private(set) var promisesFragments = false
-  /// The duration in `mvhd` and what it is counted in.
+  /// The duration in `mvhd`, and the unit in which it is counted.
   private(set) var movieHeader: MovieHeader?
   /// Its tracks, in the order of the file.
   private(set) var tracks: [ISOTrack] = []
-  /// The duration that `mehd` claims for all fragments, in ticks of the movie; nil when it claims none.
+  /// The duration that `mehd` claims for all fragments, in ticks of the movie; nil if it claims none.
   private(set) var fragmentsTicks: UInt64?
-  /// Title and artist, by the movie's own user data.
+  /// The title and the artist in the movie's own user data.
   private(set) var texts = MovieTexts()
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
-  /// What its boxes give away.
+  /// What its boxes disclose.
   private(set) var disclosures = Disclosures()
-  /// What its fragments hold by their own tables; nil without fragments, and where these are too many to be looked at.
+  /// What its fragments hold by their own tables; nil without fragments, and if these are too many to be read.
   private(set) var fragmentTable: MovieFragments?
-  /// Whether the last box ends beyond the file; nil where not all of them were looked at.
+  /// Whether the last box ends beyond the file; nil if not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
-  /// The contents of the boxes of media data, as far as they are in the file; of many, the last and the first ones.
+  /// The contents of the media data boxes, as far as they are in the file; of many boxes, the first ones and the
+  /// last.
   private(set) var media: [Range<Int64>] = []
-  /// Where the last box ends that was looked at.
+  /// Where the last box that was looked at ends.
   private(set) var end: Int64 = 0
-  /// Where the media end that indexes of segments refer to; 0 without one.
+  /// Where the media ends to which segment indexes refer; 0 without such an index.
   private var indexedEnd: Int64 = 0
-  /// Whether an index of segments, or the last fragment, refers to bytes beyond the file's end.
+  /// Whether a segment index, or the last fragment, refers to bytes beyond the end of the file.
   private(set) var refersBeyondFile = false
-  /// Whether another file with samples of its own was joined to this one; players end before it.
+  /// Whether another file with samples of its own was appended to this one; players stop before it.
   private(set) var hasAnother = false
-  /// Whether another file begins behind the media.
+  /// Whether another file begins after the media.
   private var beginsAnew = false
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
-  /// Where boxes of the outermost level are that hold no samples, and the headers of those that do.
+  /// The ranges of boxes on the outermost level that hold no samples, and of the headers of those that do.
   private var withoutMedia: [Range<Int64>] = []
-  /// Kinds of them.
+  /// The kinds of boxes that hold no samples.
   private static let kindsWithoutMedia: Set<FourCharacterCode> = [
     "ftyp", "moov", "free", "skip", "udta", "uuid",
   ]
 
-  /// The track that is being looked at.
+  /// The track whose boxes are being read.
   private var track = ISOTrack()
   /// Its sample entries.
   private var entries: [ISOBox] = []
-  /// Where its samples lie.
+  /// Where its samples are.
   private var references = DataReferences()
-  /// Whether the samples of each track of pictures or sound lie in another file; nil for one that does not tell.
+  /// Whether the samples of each track of pictures or sound are in another file; nil for one that does not say.
   private var tracksAreExternal: [Bool?] = []
   private var hasUnnamed = false
   /// Whether `moov` names other movies to be played in its place (QuickTime File Format, "Reference movies").
   private var namesOtherMovies = false
 
-  /// Boxes that are looked at on the outermost level. Two hours of fragments of a second each have 14400.
+  /// The most boxes to look at on the outermost level. Two hours of fragments of a second each have 14400.
   static let mostBoxes = 65_536
-  /// Boxes that are looked at within another one.
+  /// The most boxes to look at within another one.
   private static let mostInnerBoxes = 1024
-  /// Fragments whose tables are read: of a file that is far away each is a request.
+  /// The most fragments whose tables are read; in a remote file each takes a request.
   private static let mostFragmentsAfar = 16
   private static let mostFragments = 20_000
-  /// Fragments that are looked into: what they say beside their samples, each of them does.
+  /// The fragments to search for disclosures: what they contain besides samples is the same in each.
   private static let searchedFragments = 4
-  /// Sample entries that are looked at in a track, as many as FFmpeg reads.
+  /// The most sample entries to look at in a track, as many as FFmpeg reads.
   private static let mostEntries = 1024
 
   init(_ file: some ByteReading) {
@@ -94,23 +95,23 @@ struct ISOFileMap: Hashable {
       for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
     } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments)
     {
-      // Where media data is encrypted, it may hold what a decryptor needs, too.
+      // Encrypted media data may also hold what a decryptor needs.
       fragmentTable = MovieFragments(
         file, movie: movie, movieScale: movieHeader?.timescale, tracks: tracks, parts: parts,
         mediaBefore: mediaBefore, holdsAll: !encrypted)
       if fragmentTable?.endsBeyondFile == true { refersBeyondFile = true }
-      // A writer may have kept more room than it used.
+      // A writer may have reserved more space than it used.
       if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }
     }
-    // What is far away is looked at once more only where something follows the boxes.
+    // In a remote file, this takes another look only if something follows the boxes.
     if !file.isFar || end < file.size, CameraTrailer.tellsPosition(file) { disclosures.note(.location) }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }
-    // What follows the last box and is none.
+    // What follows the last box and is not a box.
     disclosures.look(into: file.bytes(at: end, count: PlaceSearch.looked)[...])
   }
 
-  /// Whether the index stands before the media data; nil when one of them is missing.
+  /// Whether the index precedes the media data; nil if one of them is missing.
   var fastStart: Bool? {
     guard let movie, let firstMediaData else { return nil }
     return movie.start < firstMediaData
@@ -122,29 +123,30 @@ struct ISOFileMap: Hashable {
     return sampleFormats.contains { marks.contains($0) }
   }
 
-  /// Whether pictures or sound lie in other files; nil when a track does not tell where, or there is none.
+  /// Whether pictures or sound are in other files; nil if a track does not say, or if there is none.
   var external: Bool? {
     if namesOtherMovies || tracksAreExternal.contains(true) { return true }
     if hasUnnamed, firstMediaData == nil, !hasNoSamples { return true }
     return tracksAreExternal.isEmpty || tracksAreExternal.contains(nil) ? nil : false
   }
 
-  /// Whether a place in the file can hold no sample.
+  /// Whether `place` can't hold a sample.
   func isWithoutMedia(_ place: Int64) -> Bool { endWithoutMedia(at: place) != nil }
 
-  /// Where what it is in ends; nil for what holds samples.
+  /// Returns where the box or header at `place` ends; nil if samples may be there.
   func endWithoutMedia(at place: Int64) -> Int64? { withoutMedia.first { $0.contains(place) }?.upperBound }
 
   /// The track with an id.
   func track(_ id: UInt32) -> ISOTrack? { tracks.first { $0.id == id } }
 
-  /// Seconds that `mehd` claims for all fragments; nil when it claims none.
+  /// The seconds that `mehd` claims for all fragments; nil if it claims none.
   var fragmentsSeconds: Double? {
     guard let fragmentsTicks, let scale = movieHeader?.timescale else { return nil }
     return Double(fragmentsTicks) / Double(scale)
   }
 
-  /// Seconds that a track waits before its first sample: an edit list may begin with an empty edit (8.6.6).
+  /// Returns the seconds that a track waits before its first sample: an edit list may begin with an empty edit
+  /// (8.6.6).
   func emptyEdit(ofTrack id: UInt32) -> Double {
     guard let scale = movieHeader?.timescale, let first = track(id)?.edits?.first, first.start == nil else {
       return 0
@@ -174,11 +176,11 @@ struct ISOFileMap: Hashable {
       file.willRead(box.start..<box.end)
       descend(into: box, of: file)
     case "moov":
-      // Players go by the first one; what another gives away is in the file all the same.
+      // Players use the first one, but what another discloses is in the file all the same.
       var other = self
       other.descend(into: box, of: file)
       disclosures = other.disclosures
-      // An index that was replaced may have been left in; its file does not begin anew.
+      // If an index was replaced, the old one may still be in the file. No other file begins there.
       let more = other.tracks.dropFirst(tracks.count)
       if beginsAnew, more.contains(where: { $0.isSeenOrHeard && $0.counts.sizes ?? 0 > 0 }) {
         hasAnother = true
@@ -221,10 +223,10 @@ struct ISOFileMap: Hashable {
     }
   }
 
-  /// The entries of a sample description box stand behind a version and a count (8.5.2).
+  /// Records the entries of a sample description box, which follow a version and a count (8.5.2).
   private mutating func noteFormats(in box: ISOBox, of file: some ByteReading) {
     guard let count = file.bigEndian(at: box.contents + 4, width: 4) else { return }
-    // What follows those that are counted is none.
+    // What follows the counted entries is not an entry.
     let most = Int(min(count, UInt64(Self.mostEntries)))
     for entry in box.children(in: file, behind: 8, atMost: most) {
       sampleFormats.append(entry.type)
@@ -238,7 +240,7 @@ struct ISOFileMap: Hashable {
     disclosures.look(intoTable: box, of: file, handler: track.handler)
   }
 
-  /// What is kept of a box, wherever else it is looked into.
+  /// Keeps what is needed of a box, whether or not it is also examined elsewhere.
   private mutating func take(_ box: ISOBox, in outer: FourCharacterCode, of file: some ByteReading) {
     switch (outer, box.type) {
     case ("trak", _), ("edts", _), ("mdia", _), ("stbl", _): track.take(box, of: file)
@@ -252,8 +254,9 @@ struct ISOFileMap: Hashable {
     }
   }
 
-  /// Where the last of the things ends that a segment index refers to, one behind the other from the end of its box on
-  /// (8.16.3); what another index refers to counts by that one. Nil where it is not as long as it says.
+  /// Returns the end of the last of the items to which a segment index refers. They follow one another from the end
+  /// of its box on (8.16.3). What a nested index refers to is counted by that index. Nil if the box is not as long as
+  /// it says.
   private static func indexedEnd(_ box: ISOBox, of file: some ByteReading) -> Int64? {
     guard let version = file.bigEndian(at: box.contents, width: 1), version <= 1 else { return nil }
     let width = version == 0 ? 4 : 8
@@ -270,7 +273,7 @@ struct ISOFileMap: Hashable {
     return sizes.reduce(box.end.addingClamped(Int64(clamping: offset))) { $0.addingClamped($1) }
   }
 
-  /// 8.8.2
+  /// Returns the duration in an `mehd` box (8.8.2).
   private static func fragmentsTicks(_ box: ISOBox, of file: some ByteReading) -> UInt64? {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
     let width = version == 1 ? 8 : 4

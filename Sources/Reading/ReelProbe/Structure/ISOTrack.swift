@@ -1,43 +1,43 @@
 /// What the boxes of one track tell (ISO/IEC 14496-12, 8.3 to 8.7).
 struct ISOTrack: Hashable {
   private(set) var id: UInt32?
-  /// What it holds (8.4.3); nil when it does not say.
+  /// What it holds (8.4.3); nil if it does not say.
   private(set) var handler: FourCharacterCode?
   private(set) var header: TrackHeader?
-  /// Ticks a second of its samples; above 0.
+  /// The ticks per second of its samples; above 0.
   private(set) var timescale: UInt32?
-  /// In ticks, as its media header claims; nil when it claims none.
+  /// The duration in ticks that its media header claims; nil if it claims none.
   private(set) var claimedTicks: UInt64?
-  /// When its media was made, by the media header; as ``MovieDate`` wants it.
+  /// When its media was created, by the media header, in the form that ``MovieDate`` takes.
   private(set) var created: UInt64?
-  /// What is shown of it, and when; nil for all of it at once.
+  /// What is shown of it, and when; nil if all of it is shown from the start.
   private(set) var edits: [TrackEdit]?
   private(set) var times: SampleTimes?
   private(set) var counts = SampleCounts()
-  /// The one of its sample entries that its first samples have.
+  /// The sample entry of its first samples.
   private(set) var entry: SampleEntry?
-  /// The offset of the first sample's time of showing against its time of decoding (8.6.1.3), in ticks.
+  /// The offset of the first sample's presentation time from its decoding time (8.6.1.3), in ticks.
   private(set) var firstOffset: Int64 = 0
-  /// The offsets of the last samples, the very last one first; none where they have none.
+  /// The offsets of the last samples, the very last one first; empty if they have none.
   private(set) var lastOffsets: [Int64] = []
-  /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
+  /// What a player shows of it; nil if its samples are in fragments, or its tables leave it open.
   private(set) var presentation: TrackPresentation?
 
-  /// Others, which later samples have, in their order.
+  /// The other entries, which later samples have, in their order.
   private(set) var laterEntries: [SampleEntry] = []
-  /// Whether there are several, whichever its samples have: FFmpeg tells some things by the last.
+  /// Whether there are several entries, whichever its samples have: FFmpeg takes some facts from the last.
   private(set) var hasSeveralEntries = false
-  /// Whether that of its first samples is another than the first one, which FFmpeg goes by.
+  /// Whether the entry of its first samples is not the first one, which FFmpeg uses.
   private(set) var hasLaterEntry = false
 
-  /// Samples that may be shown in another order than they stand in, at the end of a track.
+  /// The most samples at the end of a track that may be shown in another order than they are stored in.
   private static let reordered: Int64 = 32
 
-  /// Whether it is pictures or sound.
+  /// Whether the track is of pictures or sound.
   var isSeenOrHeard: Bool { handler == "vide" || handler == "soun" }
 
-  /// How much later than its media it is shown, in the media's ticks, by what its edit list has up to the first samples; nil
-  /// without one.
+  /// Returns how much later than its media the track is shown, in the media's ticks, by its edit list up to the first
+  /// samples; nil without an edit list.
   func shift(movieScale: UInt32?) -> Double? {
     guard let edits, let movieScale, let timescale, let start = edits.lazy.compactMap(\.start).first else {
       return nil
@@ -75,15 +75,15 @@ struct ISOTrack: Hashable {
       .prefix(Self.mostEntries).map { SampleEntry(entries[$0], handler: handler, of: file) }
   }
 
-  /// Entries that are looked at.
+  /// The most later entries to read.
   private static let mostEntries = 16
 
-  /// Once all of its boxes have been taken.
+  /// Determines the presentation, once all of its boxes have been taken.
   mutating func present(movieScale: UInt32?) {
     presentation = TrackPresentation(self, movieScale: movieScale)
   }
 
-  /// 8.4.2
+  /// Reads the media header (8.4.2).
   private mutating func takeMediaHeader(_ box: ISOBox, of file: some ByteReading) {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return }
     let width = version == 1 ? 8 : 4
@@ -115,13 +115,13 @@ struct TrackHeader: Hashable {
   let id: UInt32
   /// Whether a player shows it.
   let isEnabled: Bool
-  /// In ticks of the movie; nil when it claims none.
+  /// The duration in ticks of the movie; nil if it claims none.
   let duration: UInt64?
-  /// Nil when it is not known.
+  /// The creation time; nil if it is not known.
   let created: UInt64?
   /// The nine numbers of the display matrix.
   let matrix: [Int32]
-  /// In pixels before the matrix, as 16.16.
+  /// The width in pixels before the matrix is applied, in 16.16 fixed point; likewise the height.
   let width: UInt32
   let height: UInt32
 
@@ -146,17 +146,17 @@ struct TrackHeader: Hashable {
 
 /// One entry of an edit list (8.6.6).
 struct TrackEdit: Hashable {
-  /// In ticks of the movie.
+  /// The duration in ticks of the movie.
   let duration: UInt64
-  /// In ticks of the media; nil where nothing is shown.
+  /// The beginning in ticks of the media; nil if nothing is shown.
   let start: Int64?
-  /// How fast it is shown, as 16.16; 0 holds one picture.
+  /// How fast it is shown, in 16.16 fixed point; 0 holds one picture.
   let rate: Int32
 
-  /// Entries that are read; no player has use for more.
+  /// The most entries to read; no player has a use for more.
   private static let most = 4096
 
-  /// Nil when it has none.
+  /// Returns the entries of an edit list; nil if it has none.
   static func list(in box: ISOBox, of file: some ByteReading) -> [TrackEdit]? {
     guard let head = file.bigEndian(at: box.contents, width: 8), head & 0xFFFF_FFFF > 0 else { return nil }
     let width = head >> 56 == 1 ? 8 : 4
@@ -177,18 +177,18 @@ struct TrackEdit: Hashable {
   }
 }
 
-/// How many samples each of a track's tables tells of; nil where a table is missing or too long to be read.
+/// The number of samples according to each of a track's tables; nil if a table is missing or too long to be read.
 struct SampleCounts: Hashable {
-  /// By the sizes (8.7.3).
+  /// According to the sizes (8.7.3).
   private(set) var sizes: Int64?
-  /// Bytes of each sample, where all are of one size; nil where each has its own.
+  /// The bytes of each sample, if all are of one size; nil if each has its own.
   private(set) var size: Int?
-  /// Whether the table of sizes is as long as it says.
+  /// Whether the table of sizes is as long as it says; if all samples are of one size, it is not there.
   private(set) var sizesAreThere = true
-  /// By the chunks (8.7.4, 8.7.5).
+  /// According to the chunks (8.7.4, 8.7.5).
   var chunks: Int64? { chunkCount.flatMap { Self.samples(of: runs, in: $0) } }
 
-  /// Where the last chunk ends in the file, where all samples are of one size.
+  /// Where the last chunk ends in the file, if all samples are of one size.
   var end: Int64? {
     guard let size, let lastChunk, let chunkCount, let run = runs?.last(where: { $0.first <= chunkCount })
     else {
@@ -198,12 +198,12 @@ struct SampleCounts: Hashable {
     return overflow ? nil : lastChunk.addingClamped(bytes)
   }
 
-  /// Where the last one begins.
+  /// Where the last chunk begins.
   private var lastChunk: Int64?
   private var chunkCount: Int64?
   private var runs: [Run]?
 
-  /// From a chunk on, so many samples in each.
+  /// Chunks with the same number of samples in each, from one chunk on.
   private struct Run: Hashable {
     let first: Int64
     let samples: Int64
@@ -211,15 +211,15 @@ struct SampleCounts: Hashable {
     let entry: Int
   }
 
-  /// The number of the sample entry that the first samples have, from 1 on; nil where no table tells.
+  /// The number of the sample entry that the first samples have, from 1 on; nil if it is unknown.
   var firstEntry: Int? { runs?.first { $0.samples > 0 }?.entry }
-  /// Those of other samples, in their order.
+  /// The numbers of the entries that other samples have, in their order.
   fileprivate var laterEntries: [Int] {
     var known: Set<Int> = []
     return (runs ?? []).filter { $0.samples > 0 && known.insert($0.entry).inserted }.dropFirst().map(\.entry)
   }
 
-  /// Runs of chunks that are read.
+  /// The most runs of chunks to read.
   private static let mostRuns = 1 << 18
 
   fileprivate mutating func take(_ box: ISOBox, of file: some ByteReading) {

@@ -1,6 +1,7 @@
 /// The header partition of an MXF file (SMPTE ST 377-1, 7).
 enum MXFFile {
-  /// Whether its footer, which a closed file names in its header, lies beyond the file. Nil when none is named.
+  /// Whether its footer, whose place a closed file states in its header, is beyond the end of the file. Nil if none
+  /// is stated.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let start = headerPartition(of: file), let length = lengthWidth(file, at: start + 16),
       // The pack: versions, alignment, this partition, the previous one, the footer.
@@ -13,7 +14,7 @@ enum MXFFile {
   private static let partitionKey: [UInt8] = [
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02,
   ]
-  /// A run-in may stand before the first key (6.5).
+  /// The most bytes of a run-in, which may precede the first key (6.5).
   private static let longestRunIn = 65_536
 
   private static func headerPartition(of file: some ByteReading) -> Int64? {
@@ -25,7 +26,7 @@ enum MXFFile {
       .map { Int64($0) }
   }
 
-  /// Bytes that the length of a pack takes (BER, SMPTE ST 336).
+  /// Returns the number of bytes that the length of a pack takes (BER, SMPTE ST 336).
   private static func lengthWidth(_ file: some ByteReading, at offset: Int64) -> Int64? {
     guard let first = file.bigEndian(at: offset, width: 1) else { return nil }
     return first < 0x80 ? 1 : 1 + Int64(first & 0x7f)

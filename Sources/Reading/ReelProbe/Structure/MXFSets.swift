@@ -1,14 +1,15 @@
 import ReelCore
 
-/// What the sets of an MXF file's header and footer say of its tracks, each of them more than once (SMPTE ST 377-1, A and F).
+/// What the sets in an MXF file's header and footer state about its tracks, each fact more than once (SMPTE ST 377-1,
+/// A and F).
 struct MXFSets: Hashable {
-  /// Units in a second, of all tracks and descriptors of pictures.
+  /// The units per second, of all tracks and of descriptors of pictures.
   private(set) var rates: Set<Rational> = []
-  /// Units in all, by all tracks and descriptors.
+  /// The numbers of units, by all tracks and descriptors.
   private(set) var durations: Set<Int64> = []
-  /// Those too fast for pictures, of tracks whose units are samples of sound.
+  /// Rates that are too high for pictures, of tracks whose units are samples of sound.
   private var fastRates: Set<Rational> = []
-  /// What the descriptors of sound say.
+  /// What the descriptors of sound state.
   private(set) var sounds: Set<Sound> = []
 
   struct Sound: Hashable {
@@ -18,14 +19,14 @@ struct MXFSets: Hashable {
     var blockAlign: Int?
     var bytesPerSecond: Int?
 
-    /// Whether its numbers contradict one another: those of uncompressed sound are products.
+    /// Whether its numbers contradict one another: in uncompressed sound, some are products of others.
     var contradictsItself: Bool {
       if isOutOfTime { return true }
       guard let channels, let bits, let blockAlign, bits > 0 else { return false }
       return channels * ((bits + 7) / 8) != blockAlign
     }
 
-    /// Whether its bytes pass faster or slower than its samples.
+    /// Whether its bytes per second do not match its samples per second.
     var isOutOfTime: Bool {
       guard let sampleRate, let blockAlign, let bytesPerSecond else { return false }
       // Rates such as 48000/1.001 are rounded.
@@ -33,9 +34,9 @@ struct MXFSets: Hashable {
     }
   }
 
-  /// Bytes of the first element of sound, where each lasts for one unit; nil where none is near the beginning.
+  /// The bytes of the first element of sound, if each lasts for one unit; nil if there is none near the beginning.
   private var soundBytes: Int?
-  /// Whether a descriptor gives pictures a size.
+  /// Whether a descriptor states a size of pictures.
   private var hasPictures = false
 
   private static let searched = 1 << 18
@@ -43,7 +44,7 @@ struct MXFSets: Hashable {
 
   init(_ file: some ByteReading) {
     var next = Int64(take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size)))))
-    // A picture may be larger than that.
+    // A picture may be larger than what was searched.
     for _ in 0..<Self.mostElements where soundBytes == nil {
       let head = file.bytes(at: next, count: 32)
       guard head.count > 20, head.starts(with: Self.key.prefix(4)),
@@ -56,14 +57,15 @@ struct MXFSets: Hashable {
 
   private static let mostElements = 8
 
-  /// Whether an element of sound begins that is wrapped unit by unit: of broadcast wave, or of AES3 (SMPTE ST 382).
+  /// Whether an element of sound begins here that is wrapped unit by unit: as broadcast wave, or as AES3 (SMPTE ST
+  /// 382).
   private static func isSound(_ element: ArraySlice<UInt8>) -> Bool {
     let own = Array(element.prefix(16))
     return own.count == 16 && own[4..<7].elementsEqual([1, 2, 1])
       && own[8..<13].elementsEqual([0x0D, 1, 3, 1, 0x16]) && [1, 3].contains(own[14])
   }
 
-  /// Gives where it stopped.
+  /// Takes the sets in `bytes`, and returns where it stopped.
   private mutating func take(_ bytes: [UInt8]) -> Int {
     var at = 0
     while at + 20 < bytes.count {
@@ -119,12 +121,12 @@ struct MXFSets: Hashable {
     if rate.value < 1000 { rates.insert(rate) } else { fastRates.insert(rate) }
   }
 
-  /// Whether there is sound of which a track may count the samples so fast.
+  /// Whether there is sound whose samples a track may count at this rate.
   private func isOfSound(_ rate: Rational) -> Bool {
     sounds.isEmpty || sounds.contains { $0.sampleRate == Int(rate.value.rounded()) }
   }
 
-  /// Units in a second by the uncompressed sound that one of them has; nil where that does not tell.
+  /// The units per second, by the uncompressed sound in one unit; nil if unknown.
   private var rateOfSound: Double? {
     guard let soundBytes, soundBytes > 0, sounds.count == 1, let sound = sounds.first,
       let block = sound.blockAlign, let rate = sound.sampleRate, block > 0, rate > 0
@@ -133,7 +135,7 @@ struct MXFSets: Hashable {
     return (1...1000).contains(units) ? units : nil
   }
 
-  /// What it says of the same thing, and not alike.
+  /// Returns warnings about facts that are stated more than once, and not alike.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     var found: [MediaWarning] = []
     func isMissing(_ kind: String, _ fact: String) -> MediaWarning {
@@ -142,7 +144,7 @@ struct MXFSets: Hashable {
     if hasPictures, media.video == nil { found.append(isMissing("pictures", "video")) }
     if !sounds.isEmpty, media.audio.isEmpty { found.append(isMissing("sound", "audio")) }
     let values = (rates.union(fastRates.filter { !isOfSound($0) })).map(\.value)
-    // Then durations are of several units.
+    // In that case durations are in different units.
     let countsSamples = fastRates.contains(where: isOfSound)
     if let least = values.min(), let most = values.max(), most > least * 1.02 {
       found.append(

@@ -7,14 +7,14 @@ struct MatroskaFileMap: Hashable {
   /// Where the segment ends by its own account; nil without one.
   private(set) var segmentEnd: Int64?
   private var segmentStart: Int64?
-  /// Its video tracks, in their order; none when they stand behind the first cluster.
+  /// Its video tracks, in their order; none if they are behind the first cluster.
   private(set) var videoTracks: [MatroskaVideoTrack] = []
-  /// Its tracks by number and type; none when they stand behind the first cluster.
+  /// Its tracks by number and type; none if they are behind the first cluster.
   private(set) var trackList: MatroskaTrackList?
-  /// The files that a player would go on with.
+  /// The files with which a player would continue.
   private(set) var links = MatroskaLinks()
 
-  /// Clusters of a live recording that are looked at; at a second each, five hours.
+  /// The most clusters of a live recording to look at: of a second each, those of five hours.
   private static let mostElements = 20_000
 
   init(_ file: some ByteReading) {
@@ -35,7 +35,7 @@ struct MatroskaFileMap: Hashable {
     }
   }
 
-  /// Where the outermost element that `place` is in ends; nil for a cluster.
+  /// Returns where the outermost element at `place` ends; nil for a cluster.
   func endWithoutMedia(at place: Int64, in file: some ByteReading) -> Int64? {
     guard var next = segmentStart else { return nil }
     for _ in 0..<Self.mostElements where next <= place {
@@ -64,8 +64,9 @@ struct MatroskaFileMap: Hashable {
     return nil
   }
 
-  /// A segment of unknown size: true when an element of known size ends beyond the file, false when the last
-  /// one ends with it, nil when there is one of unknown size on the way, or something that is no element.
+  /// Whether an element of a segment of unknown size is cut off. True if one of known size ends beyond the file,
+  /// false if the last one ends with it, nil if one of unknown size, or something that is not an element, comes
+  /// before.
   private static func lastElementIsCut(in segment: EBMLElement, of file: some ByteReading) -> Bool? {
     var next = segment.contents
     for _ in 0..<mostElements {

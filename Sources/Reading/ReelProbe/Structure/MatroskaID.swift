@@ -1,4 +1,4 @@
-/// Elements of Matroska that are looked for or written, with their markers (RFC 8794, 11.2 and 11.3; RFC 9559, 5).
+/// Elements of Matroska that are searched for or written, with their markers (RFC 8794, 11.2 and 11.3; RFC 9559, 5).
 package enum MatroskaID {
   package static let header: UInt32 = 0x1A45_DFA3
   package static let docType: UInt32 = 0x4282
@@ -63,14 +63,14 @@ package enum MatroskaID {
   package static let cueTrack: UInt32 = 0xF7
   package static let cueClusterPosition: UInt32 = 0xF1
 
-  /// What names files before or after this one, and the family that they belong to (5.1.2.3 to 5.1.2.7).
+  /// Elements that name files before or after this one, or the family to which they belong (5.1.2.3 to 5.1.2.7).
   package static let linkedFiles: Set<UInt32> = [0x3CB923, 0x3C83AB, 0x3EB923, 0x3E83BB, 0x4444]
 
-  /// What ends a cluster of unknown size (RFC 8794, 6.2): an element that stands in a Segment, or beside one.
+  /// Elements that end a cluster of unknown size (RFC 8794, 6.2): those within a Segment, or beside one.
   package static let outside: Set<UInt32> = [
     header, segment, seekHead, info, tracks, chapters, attachments, tags, cluster, cues,
   ]
-  /// What may stand in a Segment, in a Cluster (5.1.3), and in and behind one of unknown size.
+  /// Elements that may be in a Segment, in a Cluster (5.1.3), and in and behind one of unknown size.
   static let inSegment = outside.union([void, checksum])
   static let inCluster: Set<UInt32> = [
     timestamp, silentTracks, position, previousSize, simpleBlock, blockGroup, encryptedBlock, void, checksum,

@@ -1,13 +1,14 @@
-/// What a Matroska file says of other files that are played with it (RFC 9559, 17, "Linked Segments").
+/// What a Matroska file says about other files that are played with it (RFC 9559, 17, "Linked Segments").
 struct MatroskaLinks: Hashable {
-  /// Whether it names a file before or after it, or a family that it belongs to (5.1.2.3 to 5.1.2.7).
+  /// Whether it names a file before or after it, or a family to which it belongs (5.1.2.3 to 5.1.2.7).
   private(set) var isLinked = false
   /// Whether a chapter plays a part of another file (5.1.7.1.4, ChapterSegmentUUID).
   private(set) var chaptersPointOutside = false
-  /// Seconds that its chapters last, where they are to be played in their order and nothing else is (20.1.3, "Ordered-Edition").
+  /// The seconds that its chapters last, if only these are to be played, in their own order (20.1.3,
+  /// "Ordered-Edition").
   private(set) var orderedSeconds: Double?
 
-  /// Elements that are looked at among the chapters, on all levels.
+  /// The most elements to look at among the chapters, on all levels.
   private static let mostElements = 65_536
 
   init() {}
@@ -17,7 +18,7 @@ struct MatroskaLinks: Hashable {
     let info = outermost.first { $0.id == MatroskaID.info }.map { $0.children(in: file) } ?? []
     isLinked = info.contains { MatroskaID.linkedFiles.contains($0.id) }
     let own = info.first { $0.id == MatroskaID.segmentUUID }.flatMap { Self.identifier($0, in: file) }
-    // Those that were added later stand behind the clusters.
+    // Chapters that were added later are behind the clusters.
     let chapters =
       outermost.first { $0.id == MatroskaID.chapters }
       ?? segment.sought(MatroskaID.chapters, from: outermost, in: file)
@@ -25,13 +26,14 @@ struct MatroskaLinks: Hashable {
     if !chaptersPointOutside { orderedSeconds = chapters.flatMap { Self.orderedSeconds($0, in: file) } }
   }
 
-  /// About "it"; nil when all of it is here.
+  /// A sentence about "it"; nil if all of it is in this file.
   var sentence: String? {
     if chaptersPointOutside { return "its chapters play parts of other files, which are not in it" }
     return isLinked ? "it is one of several linked files; what lies in the others is not in it" : nil
   }
 
-  /// Editions and chapters, which lie in one another, are entered; everything else is stepped over.
+  /// Whether a chapter plays another segment than `own`. Enters editions and chapters, which are nested, and skips
+  /// everything else.
   private static func pointOutside(
     _ chapters: EBMLElement, own: [UInt8]?, in file: some ByteReading
   ) -> Bool {
@@ -50,7 +52,7 @@ struct MatroskaLinks: Hashable {
     return false
   }
 
-  /// Of the default edition, else of the first.
+  /// Returns the duration in seconds of the ordered chapters of the default edition, otherwise of the first.
   private static func orderedSeconds(_ chapters: EBMLElement, in file: some ByteReading) -> Double? {
     func number(_ id: UInt32, _ parts: [EBMLElement]) -> UInt64? {
       parts.first { $0.id == id }.flatMap { $0.number(in: file) }
@@ -65,7 +67,7 @@ struct MatroskaLinks: Hashable {
     guard all.count < mostChapters else { return nil }
     var sum = 0.0
     for chapter in all where number(MatroskaID.chapterEnabled, chapter) != 0 {
-      // One of which the end is not known makes the whole unknown.
+      // A chapter whose end is not known makes the total unknown.
       guard let start = number(MatroskaID.chapterStart, chapter),
         let end = number(MatroskaID.chapterEnd, chapter), end > start
       else { return nil }
@@ -76,7 +78,7 @@ struct MatroskaLinks: Hashable {
 
   private static let mostChapters = 4096
 
-  /// The 16 bytes that name a segment; nil for anything else.
+  /// Returns the 16 bytes that identify a segment; nil for anything else.
   private static func identifier(_ element: EBMLElement, in file: some ByteReading) -> [UInt8]? {
     guard let end = element.end, end - element.contents == 16 else { return nil }
     let bytes = file.bytes(at: element.contents, count: 16)

@@ -1,27 +1,27 @@
-/// The tracks that a Matroska file lists before its first cluster (RFC 9559, 5.1.4): the list may stand there more than once,
-/// and then says the same each time.
+/// The tracks that a Matroska file lists before its first cluster (RFC 9559, 5.1.4). The list may be repeated there,
+/// and then has to say the same each time.
 struct MatroskaTrackList: Hashable {
-  /// What blocks call a track, and what it holds.
+  /// A track's number, by which blocks refer to it, and its type.
   struct Number: Hashable {
     let number: Int
     let type: Int
-    /// Nanoseconds from one frame to the next, as it states them.
+    /// The nanoseconds from one frame to the next, as the track states them.
     let frameDuration: UInt64?
-    /// Whether its frames are stored in another form, such as compressed, or encrypted (5.1.4.1.31).
+    /// Whether its frames are stored in another form, such as compressed or encrypted (5.1.4.1.31).
     let isEncoded: Bool
   }
 
-  /// The tracks, each once; those that are listed again are left out.
+  /// The tracks, each once, without repetitions.
   let own: [EBMLElement]
-  /// Those of which FFmpeg makes streams, in the order in which it makes them: those that are listed again, too.
+  /// The tracks of which FFmpeg makes streams, in the order in which it makes them, including repetitions.
   let made: [Number]
   /// Whether a track is listed twice, and not alike, or another list has other tracks.
   let contradictsItself: Bool
-  /// What all of them are called by their blocks.
+  /// The numbers of all tracks.
   let numbers: Set<Int>
   let misnamed: MisnamedTracks
 
-  /// Bytes of a track that are compared with those of another.
+  /// The bytes of a track that are compared with those of another.
   private static let compared: Int64 = 1 << 16
 
   init(in segment: EBMLElement, of file: some ByteReading) {
@@ -35,7 +35,7 @@ struct MatroskaTrackList: Hashable {
       for entry in list.children(in: file) where entry.id == MatroskaID.entry {
         let parts = entry.children(in: file)
         let type = Self.value(MatroskaID.trackType, parts, file)
-        // RFC 9559, 5.1.4.1.21.
+        // The prefix of a codec ID tells its kind (RFC 9559, 5.1.4.1.21).
         switch parts.first(where: { $0.id == MatroskaID.codec }).map({ file.bytes(at: $0.contents, count: 2) }
         ) {
         case Array("V_".utf8) where type != 1: misnamed.pictures = true
@@ -67,13 +67,13 @@ struct MatroskaTrackList: Hashable {
       at: entry.contents, count: Int(min((entry.end ?? entry.contents) - entry.contents, compared)))
   }
 
-  /// Kinds of tracks (5.1.4.1.3): pictures; subtitles and metadata.
+  /// Types of tracks (5.1.4.1.3): pictures; subtitles and metadata.
   static let video = 1
   static let (subtitles, metadata) = (17, 33)
   static let texts: Set<Int> = [subtitles, metadata]
   private static let streamed = texts.union([video, 2])
 
-  /// Nil for a track without a codec, of which FFmpeg makes no stream.
+  /// Returns nil for a track without a codec, of which FFmpeg makes no stream.
   private static func number(_ parts: [EBMLElement], in file: some ByteReading) -> Number? {
     guard parts.contains(where: { $0.id == MatroskaID.codec }),
       let number = value(MatroskaID.trackNumber, parts, file),

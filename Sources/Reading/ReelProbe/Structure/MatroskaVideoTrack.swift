@@ -1,29 +1,29 @@
 import ReelCore
 
-/// What a Matroska file says of one video track's pictures (RFC 9559, 5.1.4.1.28): their size, what is cut off them
+/// What a Matroska file states about one video track's pictures (RFC 9559, 5.1.4.1.28): their size, what is cropped
 /// at their edges, and how large the rest is shown.
 struct MatroskaVideoTrack: Hashable {
-  /// In pixels, as coded; nil when the file does not say.
+  /// The width in pixels, as coded; nil if the file does not state it. Likewise the height.
   private(set) var width: Int?
   private(set) var height: Int?
-  /// In pixels.
+  /// The pixels that are cropped at each side.
   private(set) var left = 0
   private(set) var right = 0
   private(set) var top = 0
   private(set) var bottom = 0
-  /// In `displayUnit`s; nil for the default, which is the size after cropping.
+  /// The displayed size in `displayUnit`s; nil for the default, which is the size after cropping.
   private(set) var displayWidth: Int?
   private(set) var displayHeight: Int?
   private(set) var displayUnit = 0
-  /// How the pictures for two eyes lie within one (5.1.4.1.28.3); 0 for one eye.
+  /// How the pictures for two eyes are arranged within one (5.1.4.1.28.3); 0 for one eye.
   private(set) var stereoMode = 0
 
   private static let videoType = 1
 
-  /// Whether it cuts anything off.
+  /// Whether anything is cropped.
   var isCropped: Bool { left + right + top + bottom > 0 }
 
-  /// The video tracks of a segment, in the order of the file; none when they stand behind the first cluster.
+  /// Returns the video tracks of a segment, in the order of the file; none if they are behind the first cluster.
   static func all(in segment: EBMLElement, of file: some ByteReading) -> [MatroskaVideoTrack] {
     entries(in: segment, of: file).compactMap { track($0, in: file) }
   }
@@ -32,7 +32,7 @@ struct MatroskaVideoTrack: Hashable {
     MatroskaTrackList(in: segment, of: file).own
   }
 
-  /// Nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
+  /// Returns nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
   private static func track(_ entry: EBMLElement, in file: some ByteReading) -> MatroskaVideoTrack? {
     let parts = entry.children(in: file)
     guard parts.contains(where: { $0.id == MatroskaID.trackType && number($0, in: file) == videoType }),
@@ -62,7 +62,7 @@ struct MatroskaVideoTrack: Hashable {
     }
   }
 
-  /// Nil for what is no number of pixels.
+  /// Returns nil for anything that can't be a number of pixels.
   static func number(_ element: EBMLElement, in file: some ByteReading) -> Int? {
     guard let number = element.number(in: file), number <= 1 << 20 else { return nil }
     return Int(number)

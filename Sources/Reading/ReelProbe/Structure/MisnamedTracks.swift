@@ -1,6 +1,7 @@
 import ReelCore
 
-/// Whether a track that is not of pictures has what only they have, its codec or its chunks; and the same of sound.
+/// Whether a track that is not of pictures has what only pictures have, such as their codec or their chunks; and the
+/// same for sound.
 struct MisnamedTracks: Hashable {
   var pictures = false
   var sound = false

@@ -1,47 +1,47 @@
-/// What the fragments of an ISO base media file hold of its tracks (ISO/IEC 14496-12, 8.8), by their own tables.
+/// What the fragments of an ISO base media file contain of its tracks (ISO/IEC 14496-12, 8.8), by their own tables.
 struct MovieFragments: Hashable {
   /// The samples of one track.
   struct Run: Hashable {
     fileprivate(set) var samples: Int64 = 0
-    /// How long they last together, in ticks of the track.
+    /// Their total duration, in ticks of the track.
     fileprivate(set) var ticks: Int64 = 0
-    /// Stretches of time in which one fragment follows the other, in ticks from the beginning of the track's time.
+    /// Stretches of time in which fragments follow one another, in ticks from the beginning of the track's time.
     fileprivate(set) var stretches: [Stretch] = []
-    /// How many samples last how long. The last one of each fragment is among them.
+    /// The number of samples of each duration, including the last sample of each fragment.
     fileprivate var steps: [Int64: Int64] = [:]
-    /// When the first sample is shown, against its time of decoding.
+    /// The offset of the first sample's presentation time from its decoding time.
     fileprivate var firstOffset: Int64?
-    /// When the last one of the last stretch is shown; nil where nothing but their order of decoding tells.
+    /// When the last sample of the last stretch is shown; nil if only the decoding order is known.
     fileprivate var lastShown: Int64?
-    /// Whether that is the one decoded last.
+    /// Whether that sample is also the last one decoded.
     fileprivate var isLastShownLast = false
-    /// How far that is from those of the samples beside it.
+    /// How far the first offset is from those of the samples beside it.
     fileprivate var firstOffsetBeyond: Int64 = 0
     fileprivate var defaultStep: Int64 = 0
     /// Steps that fragments give several samples at once, and that nothing confirms.
     fileprivate var commonSteps: Set<Int64> = []
-    /// Those of the last fragment, which are confirmed where the next one begins at its end.
+    /// Such steps of the last fragment, which are confirmed if the next one begins at its end.
     fileprivate var lastCommonSteps: Set<Int64> = []
     fileprivate var lastSteps: [Int64: Int64] = [:]
-    /// The longest sample that nothing confirms, and that of the last fragment, which the next one may confirm. Of the very
-    /// first one nothing is asked.
+    /// The longest sample that nothing confirms, and that of the last fragment, which the next one may confirm. The
+    /// very first sample is exempt.
     fileprivate var longest: Int64 = 0
     fileprivate var lastLongest: Int64 = 0
     /// How long the very last sample lasts.
     fileprivate var lastStep: Int64 = 0
     fileprivate var isSound = false
     fileprivate var defaultSize: Int64 = 0
-    /// Bytes of the samples in one fragment, at most.
+    /// The most bytes of samples in one fragment.
     fileprivate(set) var mostBytes: Int64 = 0
     fileprivate var even: EvenSteps
-    /// How many seconds later than its media an edit list shows it; nil without one.
+    /// How many ticks later than its media an edit list shows it; nil without an edit list.
     fileprivate var shift: Double?
-    /// Ticks a second.
+    /// Ticks per second.
     fileprivate let scale: Int64
     fileprivate var next: Int64 = 0
     /// When the last fragment begins.
     fileprivate var lastStart: Int64 = 0
-    /// Where fragments begin later than the one before ends, in seconds.
+    /// Gaps between the end of a fragment and the beginning of the next one, in seconds.
     fileprivate var pauses: [ClosedRange<Double>] = []
   }
 
@@ -50,44 +50,45 @@ struct MovieFragments: Hashable {
     fileprivate(set) var end: Int64
   }
 
-  /// Where its boxes contradict one another, so that what they tell cannot all be true.
+  /// A contradiction between its boxes, because of which not all of them can be true.
   enum Fault: Int, Hashable {
     /// A box is not as long as its flags and its count say.
     case shape
-    /// A fragment is of a track that there is none of.
+    /// A fragment is of a track that does not exist.
     case track
-    /// Samples are not as large together as the media data behind them.
+    /// The total size of the samples is not that of the media data behind them.
     case bytes
     /// Times do not follow from one another: tracks drift apart, one begins elsewhere than it ended and not all pause
     /// there, or a sample lasts far longer than all others, or than the sound.
     case pace
-    /// Its last picture is shown far later than the others are, and no sound lasts until then: true of a film that ends with a
-    /// pause, and nothing else tells.
+    /// The last picture is shown far later than the others, and no sound lasts until then. That may be right, in a
+    /// film that ends with a pause, but nothing confirms it.
     case tail
   }
 
-  /// By the id of the track.
+  /// The samples of each track, by its ID.
   private(set) var runs: [UInt32: Run] = [:]
-  /// Where the media data of each track lie in the fragments, in their order: one range for a fragment of video or
-  /// sound, some of the samples of other tracks. Apart from ``runs``, which are copied.
+  /// The ranges of each track's media data in the fragments, in their order: one for each fragment of video or sound,
+  /// some of the samples of other tracks. They are kept apart from ``runs``, which are copied.
   private(set) var places: [UInt32: [Range<Int64>]] = [:]
   private(set) var faults: Set<Fault> = []
-  /// Whether the samples of the last fragment lie beyond the end of the file.
+  /// Whether samples of the last fragment are beyond the end of the file.
   private(set) var endsBeyondFile = false
-  /// Whether all of them are there, by all of its tables.
+  /// Whether all of them are in the file, according to all of its tables.
   private(set) var endsWithin = false
-  /// Seconds that all tracks leave out together, as a live recording does that lost its connection. They count.
+  /// The seconds that all tracks leave out together, as a live recording does that lost its connection. They are part
+  /// of the duration.
   private(set) var pause = 0.0
 
-  /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
+  /// The most seconds of a gap between two fragments of a track, or of a step back, that may be rounding.
   private static let jump = 0.5
   /// How far tracks may drift apart from one fragment to another, in seconds.
   fileprivate static let drift = 0.5
-  /// Lengths of samples that are told apart.
+  /// The most durations of samples that are told apart.
   fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
 
-  /// How far the first fragment's tracks were apart, by the track, in seconds.
+  /// How far apart from the first track the others were when first compared, by the ID of the track, in seconds.
   private var skews: [UInt32: Double] = [:]
   /// Tracks that began apart from the first one.
   private var met: Set<UInt32> = []
@@ -96,18 +97,18 @@ struct MovieFragments: Hashable {
   /// A `moof` and the media data that follows it before the next one.
   struct Part: Hashable {
     let box: ISOBox
-    /// Bytes within the `mdat` boxes behind it.
+    /// The bytes within the `mdat` boxes behind it.
     var media: Int64 = 0
-    /// How many of these lie beyond the file's end.
+    /// How many of these are beyond the end of the file.
     var missing: Int64 = 0
-    /// Where the last of these boxes begins; nil without one.
+    /// Where the contents of the last of these boxes begin; nil without one.
     var lastMedia: Int64?
   }
 
   /// - Parameters:
-  ///   - movie: the box `moov`.
-  ///   - mediaBefore: bytes of media data before the first fragment.
-  ///   - holdsAll: whether the media data has nothing in it but samples.
+  ///   - movie: the `moov` box.
+  ///   - mediaBefore: the bytes of media data before the first fragment.
+  ///   - holdsAll: whether the media data contains nothing but samples.
   init(
     _ file: some ByteReading, movie: ISOBox, movieScale: UInt32?, tracks: [ISOTrack], parts: [Part],
     mediaBefore: Int64, holdsAll: Bool
@@ -127,7 +128,7 @@ struct MovieFragments: Hashable {
       runs[id] = run
     }
     takeDefaults(movie, of: file)
-    // Media data that no table is about.
+    // There is media data to which no table refers.
     if mediaBefore > 0, runs.values.allSatisfy({ $0.samples == 0 }) { faults.insert(.bytes) }
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
     takePauses()
@@ -141,7 +142,7 @@ struct MovieFragments: Hashable {
     if chosen.contains(where: { runs[$0]?.hasOddEnd(beside: heardUntil) ?? false }) { faults.insert(.tail) }
   }
 
-  /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
+  /// Reads `trex` (8.8.3): how long a sample lasts, and how large it is, if its fragment does not say.
   private mutating func takeDefaults(_ movie: ISOBox, of file: some ByteReading) {
     for extends in movie.children(in: file, atMost: Self.mostBoxes) where extends.type == "mvex" {
       for box in extends.children(in: file, atMost: Self.mostBoxes) where box.type == "trex" {
@@ -188,18 +189,18 @@ struct MovieFragments: Hashable {
       guard told.count > 0 else { continue }
       let isApart = run.isApart(from: start, told.steps, jump: Self.jump)
       if isApart, runs[fragment.id]?.pause(until: start) != true { faults.insert(.pace) }
-      // Behind a pause nothing tells that the steps before it are right.
+      // After a pause nothing confirms the steps before it.
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil && !isApart, jump: Self.jump)
       spans.append((fragment.id, (Double(start) + (run.shift ?? 0)) / Double(run.scale)))
     }
-    // Media data that claims more than the file has hides the fragments behind it.
+    // Media data that claims more bytes than the file has hides the fragments behind it.
     if part.missing > 0, Self.isFragment(file, at: furthest) { faults.insert(.bytes) }
     endsBeyondFile = bytes > part.media && furthest > file.size
     endsWithin =
       bytes <= part.media - part.missing && furthest <= file.size
       && faults.isDisjoint(with: [.shape, .track])
-    // What a decryptor needs is little beside what it decrypts.
+    // What a decryptor needs is small beside what it decrypts.
     let isLeftOut = part.lastMedia.map { furthest <= $0 } ?? false || bytes < part.media / 2
     if part.missing == 0, holdsAll ? bytes != part.media : isLeftOut, !endsBeyondFile {
       faults.insert(.bytes)
@@ -207,7 +208,8 @@ struct MovieFragments: Hashable {
     compare(spans)
   }
 
-  /// Where the clock only steps ahead, and that of all tracks at once, it tells of a pause; else it is wrong.
+  /// Decides whether gaps are pauses: they are if the clock only steps ahead, and in all tracks at once. Otherwise
+  /// the clock is wrong.
   private mutating func takePauses() {
     let own = chosen.compactMap { runs[$0] }.filter { $0.samples > 0 }
     guard let first = own.max(by: { $0.pauses.count < $1.pauses.count }), !first.pauses.isEmpty else {
@@ -227,14 +229,14 @@ struct MovieFragments: Hashable {
       && parts.contains(FourCharacterCode(file.bytes(at: place + 4, count: 4)))
   }
 
-  /// Tracks of which a fragment holds samples of the same moments begin together; where they end the next one tells, as one
-  /// of them may be the last to end.
+  /// Compares when the tracks in a fragment begin: if their samples are of the same moments, they begin together.
+  /// When they end is told by the next fragment, as any of them may be the last to end.
   private mutating func compare(_ spans: [(id: UInt32, start: Double)]) {
     let own = spans.filter { chosen.contains($0.id) }
     guard own.count > 1, let first = own.first, Set(own.map(\.id)).count == own.count else { return }
     for other in own.dropFirst() {
       let skew = other.start - first.start
-      // One that begins later may do so within a fragment.
+      // A track that begins later may do so within a fragment.
       if abs(skew) > Self.drift, met.insert(other.id).inserted { continue }
       let before = skews[other.id] ?? skew
       skews[other.id] = before
@@ -259,7 +261,7 @@ extension MovieFragments.Run {
     }
   }
 
-  /// - Parameter isConfirmed: whether the fragment says itself that it begins where the one before ends.
+  /// - Parameter isConfirmed: whether the fragment itself says that it begins where the one before ends.
   fileprivate mutating func add(
     _ told: TrackFragment.Samples, at start: Int64, isConfirmed: Bool, jump: Double
   ) {
@@ -297,10 +299,10 @@ extension MovieFragments.Run {
     lastLongest = told.longest(besidesFirst: samples == told.count)
   }
 
-  /// What its writer did not know yet when it wrote the last sample, of which it says that it takes no time: it stays until the
-  /// next fragment begins.
+  /// Extends the last sample until the next fragment begins. Its writer did not know yet how long it lasts, and wrote
+  /// that it takes no time.
   ///
-  /// - Parameter untold: how many samples take no time.
+  /// - Parameter untold: the number of samples that take no time.
   private mutating func endLast(at start: Int64, of untold: Int64) {
     let step = start - next
     steps[0] = untold > 1 ? untold - 1 : nil
@@ -309,21 +311,21 @@ extension MovieFragments.Run {
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, start)
   }
 
-  /// Whether a fragment that begins here does not follow the one before; a clock that starts anew is another matter.
+  /// Whether a fragment that begins here does not follow the one before. A clock that restarts is a different case.
   ///
-  /// - Parameter told: the steps of its samples. How long the last sample before it is shown its writer may not have known:
-  ///   it lasts as long as others do.
+  /// - Parameter told: the steps of its samples. The writer may not have known how long the sample before it is
+  ///   shown; that is assumed to last as long as others.
   fileprivate func isApart(from start: Int64, _ told: [Int64: Int64], jump: Double) -> Bool {
     guard let last = stretches.last, last.end == next else { return false }
     let gap = abs(Double(start) - Double(next)) / Double(scale)
     if gap > jump, start <= lastStart { return false }
-    // What follows takes long, and is the same for a small one.
+    // What follows is slow, and has the same result for a small gap.
     guard gap > 0.1 else { return false }
     let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     return gap > max(0.1, 1.5 * Double(max(usual, ordinaryStep)) / Double(scale))
   }
 
-  /// Takes what passes until the next fragment begins for a pause; false where that is none.
+  /// Takes the time until the next fragment begins for a pause. Returns false if it can't be one.
   fileprivate mutating func pause(until start: Int64) -> Bool {
     let (from, to) = (Double(next) / Double(scale), Double(start) / Double(scale))
     guard to > from, to - from <= PacketExtent.Jump.longestPause, pauses.count < PacketExtent.mostStretches
@@ -334,7 +336,7 @@ extension MovieFragments.Run {
     return true
   }
 
-  /// Whether another track pauses with this one, however far apart their fragments end.
+  /// Whether another track pauses together with this one, although their fragments may end up to a second apart.
   fileprivate func pauses(like other: Self) -> Bool {
     pauses.count == other.pauses.count
       && zip(pauses, other.pauses).allSatisfy {
@@ -345,7 +347,7 @@ extension MovieFragments.Run {
 
   fileprivate var stepsBack: Bool { zip(stretches, stretches.dropFirst()).contains { $1.start < $0.end } }
 
-  /// Joins what pauses part; what is further away is another stretch.
+  /// Joins stretches that are separated by pauses. What is further away remains another stretch.
   fileprivate mutating func joinStretches() {
     guard !pauses.isEmpty else { return }
     let most = PacketExtent.Jump.longestPause * Double(scale)
@@ -358,9 +360,10 @@ extension MovieFragments.Run {
     }
   }
 
-  /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
+  /// Whether a fragment gives several samples a step that nothing else confirms, and that is far from those of the
+  /// others.
   fileprivate var hasOddDefault: Bool {
-    // What the last one says of itself does not confirm it.
+    // What the last fragment says about itself does not confirm it.
     let before = Self.ordinary(steps.merging(lastSteps) { $0 - $1 })
     func isOdd(_ step: Int64, beside ordinary: Int64) -> Bool {
       ordinary > 0 && (2 * step > 3 * ordinary || 3 * step < 2 * ordinary)
@@ -372,27 +375,29 @@ extension MovieFragments.Run {
 
   var length: Double { Double(ticks) / Double(scale) }
 
-  /// Ticks for which what is shown last stays after all are decoded: where pictures are put in order, those before it may
-  /// come later than their turn to be decoded, by as much as they are apart.
+  /// The ticks by which the presentation outlasts the end by decoding times. If pictures are reordered, the last ones
+  /// may be shown later than in decoding order, by as much as they are apart.
   private var tail: Int64 {
     let limits = -Int64(1 << 61)...Int64(1 << 61)
     guard let lastShown, let end = stretches.last?.end, limits.contains(lastShown), limits.contains(end)
     else { return 0 }
-    // Its own step is the time until the next one is decoded, and that of the very last what the writer knows of the end: of
-    // another picture it may be a pause that comes before this one (x264 as FFmpeg 6.1 has it).
+    // The step of a sample is the time until the next one is decoded; for the very last one it is what the writer
+    // knows about the end. If another picture is decoded last, its step may be a pause before the one shown last
+    // (x264 as FFmpeg 6.1 writes it).
     let step = isLastShownLast ? lastStep : min(lastStep, usualStep)
     return max(0, lastShown + step - (firstOffset ?? 0) - end)
   }
 
-  /// Ticks by which the last sample of a sound lasts longer than the others: a picture may stay, and no frame of sound does.
+  /// The ticks by which the last sample of a sound lasts longer than the others. A picture may stay longer, but a
+  /// frame of sound does not.
   private var excess: Int64 {
     let ordinary = ordinaryStep
     return isSound && samples >= 8 && ordinary > 0 && lastStep / 2 > ordinary && next == stretches.last?.end
       ? lastStep - ordinary : 0
   }
 
-  /// Whether what is shown last comes far later than the others do, and nothing tells so but its own time: no sound lasts until
-  /// then.
+  /// Whether the sample that is shown last comes far later than the others, and only its own time says so: no sound
+  /// lasts until then.
   fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
     let isLong = Double(tail) > max(0.5 * Double(scale), 8 * Double(usualStep))
     guard isLong, let end = seconds.last?.upperBound else { return false }
@@ -401,19 +406,20 @@ extension MovieFragments.Run {
 
   private var hasLongTail: Bool { Double(tail) > max(0.1 * Double(scale), 1.5 * Double(usualStep)) }
 
-  /// The longest of which there are several.
+  /// The longest step that several samples have.
   private var usualStep: Int64 { max(steps.filter { $0.value > 1 }.keys.max() ?? 0, ordinaryStep) }
 
-  /// Whether it goes on long after another track by a single sample that nothing confirms.
+  /// Whether the track lasts far longer than another one because of a single sample that nothing confirms.
   fileprivate func outlasts(_ other: Double) -> Bool {
     hasLongSample && length - other > Double(max(longest, lastLongest)) / Double(scale) / 2
   }
 
-  /// Whether the first sample waits to be shown for longer than any decoder puts pictures in order (ITU-T H.264, A.3.1).
+  /// Whether the first sample waits to be shown for longer than any decoder reorders pictures (ITU-T H.264, A.3.1).
   fileprivate var hasOddStart: Bool { firstOffsetBeyond / 16 > max(1, ordinaryStep) }
 
-  /// Whether one sample lasts more than eight times as long as the others, and nothing confirms it. The first one of sound
-  /// may last until the pictures begin; one before a short gap of a live stream lasts until it goes on.
+  /// Whether one sample lasts more than eight times as long as the others, and nothing confirms it. The first one of
+  /// sound may last until the pictures begin; one before a short gap in a live stream lasts until the stream
+  /// continues.
   fileprivate var hasLongSample: Bool {
     let (ordinary, most) = (ordinaryStep, max(longest, lastLongest))
     return ordinary > 0 && most / 8 > ordinary && Double(most) > MovieFragments.drift * Double(scale)
@@ -423,10 +429,10 @@ extension MovieFragments.Run {
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
   }
 
-  /// In seconds, each from when its first sample is shown. What an edit list puts before zero is hidden, but for what begins
-  /// anew.
+  /// The stretches in seconds, each from when its first sample is shown. What an edit list puts before zero is
+  /// hidden, except in stretches after a restart.
   var seconds: [ClosedRange<Double>] {
-    // Divided once: an even number of seconds is told as that.
+    // Divided only once, so that a whole number of seconds stays exact.
     let (scale, offset) = (Double(scale), Double(firstOffset ?? 0) + (shift ?? 0))
     var shown = stretches.filter { $0.end > $0.start }.map {
       (Double($0.start) + offset) / scale...(Double($0.end) + offset) / scale
@@ -439,7 +445,7 @@ extension MovieFragments.Run {
     return (first.upperBound > 0 ? [max(0, first.lowerBound)...first.upperBound] : []) + shown.dropFirst()
   }
 
-  /// Samples a second: all but the last one of each stretch may be equally long.
+  /// The samples per second. All but the last one of each stretch may be equally long; then their step counts.
   var rate: TrackPresentation.Rate? {
     guard ticks > 0, samples > 0, samples < 1 << 31 else { return nil }
     let others = steps.filter { $0.key != ordinaryStep }.values.reduce(0, +)
@@ -449,13 +455,13 @@ extension MovieFragments.Run {
     return TrackPresentation.Rate(samples: samples * scale, ticks: ticks.addingClamped(tail))
   }
 
-  /// Samples a second, if all lasted as long as the ordinary one does.
+  /// The samples per second, if all lasted as long as the usual one.
   var ordinaryRate: Double? { ordinaryStep > 0 ? Double(scale) / Double(ordinaryStep) : nil }
 
-  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  /// The seconds that each sample lasts, if they come evenly and their times are rounded; otherwise nil.
   var evenStep: ClosedRange<Double>? { even.seconds }
 
-  /// Of each sample but for a few; nil where there is none, and of few samples.
+  /// The seconds that all samples but a few last; nil if there is no such step, or there are few samples.
   var steadySeconds: Double? {
     let step = ordinaryStep
     guard step > 1, samples >= 8, samples - steps[step, default: 0] <= samples / 10 else { return nil }
@@ -482,47 +488,47 @@ private struct TrackFragment {
     var ticks: Int64 = 0
     var bytes: Int64 = 0
     var steps: [Int64: Int64] = [:]
-    /// Where the media data of the first ones begin, and those of the last ones end.
+    /// Where the media data of the first samples begins, and that of the last ones ends.
     var dataStart: Int64?
     var dataEnd: Int64
-    /// How long the very first one lasts, and the last.
+    /// How long the very first sample lasts, and the last one.
     var firstStep: Int64?
     var lastStep: Int64 = 0
-    /// Those of all fragments up to this one.
+    /// The steps of all fragments up to this one.
     var even: EvenSteps
     var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
-    /// Those of the others, from the least to the most.
+    /// The offsets of the other samples, from the least to the greatest.
     var otherOffsets: ClosedRange<Int64>?
-    /// When the last one is shown, against when the first is decoded; nil without offsets.
+    /// When the last sample is shown, relative to when the first one is decoded; nil without offsets.
     var lastShown: Int64?
     var isLastShownLast = false
   }
 
   var id: UInt32 { header.id }
-  /// When its first sample is decoded, in ticks of the track; nil where it follows the one before.
+  /// When its first sample is decoded, in ticks of the track; nil if it follows the one before.
   private(set) var base: Int64?
   private let header: Header
   private var runs: [ISOBox] = []
 
-  /// `tfhd` (8.8.7).
+  /// The track fragment header, `tfhd` (8.8.7).
   private struct Header {
     let id: UInt32
-    /// What places of its media data are counted from; nil where nothing says so.
+    /// The position from which the places of its media data are counted; nil if none is stated.
     var origin: Int64?
     var startsAtFragment = false
     var step: Int64?
     var size: Int64?
   }
 
-  /// The flags that there are.
+  /// The flags that are defined.
   private static let headerFlags = 0x03_003B
   private static let runFlags = 0x0F05
   private static let mostSamples = 1 << 20
   /// About the number of samples of a run that are searched for a location; at most twice as many.
   private static let mostPlaces = 64
 
-  /// Nil without a header, or with one that is not as long as its flags say.
+  /// Returns nil without a header, or if that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
     var header: Header?
     for part in box.children(in: file, atMost: 64) {
@@ -559,12 +565,12 @@ private struct TrackFragment {
       step: told[8], size: told[0x10])
   }
 
-  /// Nil where a table is not as long as it says.
+  /// Returns the samples; nil if a table is not as long as it says.
   ///
   /// - Parameters:
   ///   - even: the steps of the track up to here.
   ///   - moof: where the fragment begins.
-  ///   - behind: where the media data of its track before this one end.
+  ///   - behind: where the media data of the track before this one ends.
   func samples(
     _ even: EvenSteps, defaultStep: Int64, defaultSize: Int64, moof: Int64, behind: Int64,
     of file: some ByteReading
@@ -624,7 +630,7 @@ private struct TrackFragment {
     return place
   }
 
-  /// How far behind the origin its media data begin, where it says so.
+  /// Returns the offset of its media data from the origin, if it states one.
   private static func offset(of run: ISOBox, _ file: some ByteReading) -> Int64? {
     guard let flags = file.bigEndian(at: run.contents, width: 4), flags & 1 != 0 else { return nil }
     return file.bigEndian(at: run.contents + 8, width: 4).map { Int64(Int32(truncatingIfNeeded: $0)) }
@@ -682,7 +688,7 @@ extension TrackFragment.Samples {
     otherOffsets = min(other.lowerBound, offset)...max(other.upperBound, offset)
   }
 
-  /// How long the longest lasts, without the first one if need be.
+  /// Returns how long the longest sample lasts, without the first one if requested.
   fileprivate func longest(besidesFirst: Bool) -> Int64 {
     steps.filter { !besidesFirst || $0.key != firstStep || $0.value > 1 }.keys.max() ?? 0
   }
@@ -697,7 +703,7 @@ extension TrackFragment.Samples {
 }
 
 extension ClosedRange<Int64> {
-  /// How far a number is from it.
+  /// Returns how far a number is from the range.
   fileprivate func distance(to number: Int64) -> Int64 {
     Swift.max(lowerBound - number, number - upperBound, 0)
   }

@@ -1,11 +1,11 @@
 /// The movie header box (ISO/IEC 14496-12, 8.2.2).
 struct MovieHeader: Hashable {
-  /// Ticks a second; above 0.
+  /// The ticks per second; above 0.
   let timescale: UInt32
-  /// In ticks; nil when it is 0, as in fragmented files, or all ones, by which the standard says that it is
-  /// unknown.
+  /// The duration in ticks; nil if it is 0, as in fragmented files, or all ones, which by the standard means that it
+  /// is unknown.
   let duration: UInt64?
-  /// When it was made, as ``MovieDate`` wants it; nil when it does not tell.
+  /// When it was created, in the form that ``MovieDate`` takes; nil if that is not stated.
   let created: UInt64?
 
   init?(_ box: ISOBox, of file: some ByteReading) {
@@ -25,14 +25,14 @@ struct MovieHeader: Hashable {
 }
 
 extension UInt64 {
-  /// Nil for 0 and all ones in `width` bytes, by which durations and dates are left open.
+  /// Returns nil for 0 and for all ones in `width` bytes, which leave a duration or a date open.
   func known(width: Int) -> UInt64? {
     self == 0 || self == UInt64.max >> (64 - 8 * UInt64(width)) ? nil : self
   }
 }
 
 extension ByteReading {
-  /// A duration or a date of a movie's boxes; nil where it is left open.
+  /// Returns a duration or a date in a movie's boxes; nil if it is left open.
   func knownTime(at offset: Int64, width: Int) -> UInt64? {
     bigEndian(at: offset, width: width).flatMap { $0.known(width: width) }
   }

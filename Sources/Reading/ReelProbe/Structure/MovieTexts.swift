@@ -1,13 +1,13 @@
 /// The title and the artist in a movie's user data: QuickTime's international text (QuickTime File Format, "User Data
-/// Atoms"), 3GPP's strings (3GPP TS 26.244, 8), and the list of iTunes, each in whatever encoding it is.
+/// Atoms"), 3GPP's strings (3GPP TS 26.244, 8), and the list of iTunes, each in whatever encoding it has.
 struct MovieTexts: Hashable {
   private(set) var title: String?
   private(set) var artist: String?
-  /// Whether there is one that is in no encoding that is known here.
+  /// Whether there is a title, or an artist, in an encoding that is not known here.
   private(set) var hasUnreadTitle = false
   private(set) var hasUnreadArtist = false
 
-  /// Bytes of one text that are read.
+  /// The most bytes of one text to read.
   private static let mostBytes: Int64 = 16_384
 
   /// - Parameter box: a box within `udta`.
@@ -22,7 +22,7 @@ struct MovieTexts: Hashable {
     }
   }
 
-  /// A text, or one that is in no encoding that is known here.
+  /// A text, or the fact that there is one in an encoding that is not known here.
   private struct Found {
     var text: String?
     var isUnread = false
@@ -46,7 +46,8 @@ struct MovieTexts: Hashable {
     file.bytes(at: box.contents, count: Int(max(0, min(Self.mostBytes, box.end - box.contents))))
   }
 
-  /// Texts in several languages, each behind its length and the code of its language; the first that says something.
+  /// Reads texts in several languages, each after its length and the code of its language. Returns the first that is
+  /// not empty.
   private func international(_ box: ISOBox, of file: some ByteReading) -> Found {
     let bytes = contents(box, of: file)
     var (next, isUnread) = (0, false)
@@ -62,7 +63,7 @@ struct MovieTexts: Hashable {
     return Found(isUnread: isUnread)
   }
 
-  /// Behind a version and a language: UTF-8, or UTF-16 behind a mark.
+  /// Reads a text after a version and a language: UTF-8, or UTF-16 after a byte order mark.
   private func mobile(_ box: ISOBox, of file: some ByteReading) -> Found {
     let bytes = contents(box, of: file)
     guard bytes.count > 6 else { return Found() }
@@ -72,7 +73,7 @@ struct MovieTexts: Hashable {
     return Found(text: text, isUnread: text == nil && bytes[6...].contains { $0 > 0x7F })
   }
 
-  /// `meta` is a full box in MP4, and none in QuickTime.
+  /// Reads the list in `meta`, which is a full box in MP4, but not in QuickTime.
   private mutating func takeList(_ box: ISOBox, of file: some ByteReading) {
     let isFull = file.bigEndian(at: box.contents + 4, width: 4) != UInt64(FourCharacterCode("hdlr").value)
     for list in box.children(in: file, behind: isFull ? 4 : 0, atMost: 16) where list.type == "ilst" {
@@ -83,7 +84,8 @@ struct MovieTexts: Hashable {
     }
   }
 
-  /// The box `data`: the kind of value, a country and language, the value. Kinds 1 and 2 are UTF-8 and UTF-16.
+  /// Returns the value in the box `data`: the kind of value, a country and language, the value. Kinds 1 and 2 are
+  /// UTF-8 and UTF-16.
   private func value(_ item: ISOBox, of file: some ByteReading) -> String? {
     let bytes = contents(item, of: file)
     guard bytes.count > 16, bytes[4..<8].elementsEqual("data".utf8), let size = bytes.number(at: 0, bytes: 4),
@@ -96,16 +98,16 @@ struct MovieTexts: Hashable {
   }
 }
 
-/// Text of QuickTime and MP4 in its encodings.
+/// Decoding of text in the encodings of QuickTime and MP4.
 enum MovieText {
-  /// The language that is none (`und`), packed as in ISO/IEC 14496-12, 8.4.2.
+  /// The code for an undetermined language (`und`), packed as in ISO/IEC 14496-12, 8.4.2.
   static let unspecified = 0x55C4
 
+  /// Decodes a text. Returns nil for an encoding that is not known here.
+  ///
   /// - Parameters:
   ///   - language: as packed by ISO, or Macintosh's code below 0x400, which stands for an encoding as well.
-  ///   - isCut: whether there is more of it than these bytes, which then may end within a character.
-  ///
-  /// Nil for an encoding that is not known here.
+  ///   - isCut: whether the text continues beyond these bytes, so that they may end within a character.
   static func text(_ bytes: [UInt8], language: Int, isCut: Bool = false) -> String? {
     if bytes.starts(with: [0xFE, 0xFF]) {
       return wide(Array(bytes.dropFirst(2)), isLittle: false, isCut: isCut)
@@ -113,17 +115,17 @@ enum MovieText {
     if bytes.starts(with: [0xFF, 0xFE]) {
       return wide(Array(bytes.dropFirst(2)), isLittle: true, isCut: isCut)
     }
-    // Up to the end that C has.
+    // Up to a terminating zero, as in C.
     let text = Array(bytes.prefix { $0 != 0 })
     let isCut = isCut && text.count == bytes.count
-    // Most writers give UTF-8 whatever the language; hardly any other text looks like it.
+    // Most writers use UTF-8 whatever the language, and hardly any other text looks like it.
     if let unicode = LegacyText.utf8(text, isCut: isCut) { return kept(unicode) }
     guard language < 0x400 || language == 0x7FFF else { return nil }
     if roman.contains(language) || language == 0x7FFF { return kept(legacy(text, macRoman)) }
     return cyrillic.contains(language) ? kept(legacy(text, macCyrillic)) : nil
   }
 
-  /// UTF-16, up to a zero.
+  /// Decodes UTF-16, up to a zero.
   static func wide(_ bytes: [UInt8], isLittle: Bool, isCut: Bool = false) -> String? {
     let units = stride(from: 0, to: bytes.count - 1, by: 2).map { place -> UInt16 in
       let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
@@ -132,7 +134,7 @@ enum MovieText {
     return LegacyText.utf16(Array(units.prefix { $0 != 0 }), isCut: isCut).flatMap(kept)
   }
 
-  /// Blanks around it removed, and cut as every tag is.
+  /// Returns the text without blanks around it, and cut as every tag is.
   private static func kept(_ text: String) -> String? {
     var text = text.trimmed
     while text.utf8.count > Tags.longestValue { text.removeLast() }
@@ -149,7 +151,7 @@ enum MovieText {
   /// Languages written in Mac OS Roman, and in Mac OS Cyrillic (Inside Macintosh: Text, "Language Codes").
   private static let roman: Set<Int> = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 30, 34, 35, 36]
   private static let cyrillic: Set<Int> = [32, 42, 43, 44, 46]
-  /// Bytes from 0x80 on.
+  /// The characters of bytes from 0x80 on.
   private static let macRoman =
     "ÄÅÇÉÑÖÜáàâäãåçéèêëíìîïñóòôöõúùûü†°¢£§•¶ß®©™´¨≠ÆØ∞±≤≥¥µ∂∑∏π∫ªºΩæø¿¡¬√ƒ≈∆«»…\u{A0}ÀÃÕŒœ–—“”‘’÷◊ÿŸ⁄€‹›ﬁﬂ‡·‚„‰ÂÊÁËÈÍÎÏÌÓÔ\u{F8FF}ÒÚÛÙıˆ˜¯˘˙˚¸˝˛ˇ"
   private static let macCyrillic =

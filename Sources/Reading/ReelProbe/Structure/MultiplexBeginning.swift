@@ -1,7 +1,7 @@
-/// What the first packets of one of MPEG's multiplexes say themselves (ISO/IEC 13818-1, 2.4.3.6): of what kind they are, and
-/// how large pictures of MPEG-1 and MPEG-2 are.
+/// What the first packets of one of MPEG's multiplexes say themselves (ISO/IEC 13818-1, 2.4.3.6): of what kind they
+/// are, and how large pictures of MPEG-1 and MPEG-2 are.
 struct MultiplexBeginning: Hashable {
-  /// The kinds of streams, by packet identifier; of a transport stream only.
+  /// The kinds of streams, by packet identifier; only for a transport stream.
   private var kinds: [Int: UInt8] = [:]
   /// The sizes in the first sequence header and in the next.
   private(set) var sizes: [PixelSize] = []
@@ -13,14 +13,16 @@ struct MultiplexBeginning: Hashable {
     bytes.withUnsafeBufferPointer { bytes in
       guard let stride else { return takeSizes(bytes, in: bytes.indices) }
       takeKinds(bytes, stride)
-      // A header that goes on in the next packet is none here: that packet's own would be read as a part of it.
+      // A header that continues in the next packet does not count: that packet's own header would be read as a part
+      // of it.
       for place in TransportPackets.Places(bytes, stride: stride) {
         takeSizes(bytes, in: (place + 4)..<min(bytes.count, place + TransportPackets.length))
       }
     }
   }
 
-  /// Whether packets of a stream say that they are of pictures, or of sound; nil for other kinds, and what was not found.
+  /// Whether packets of a stream say that they are of pictures, rather than of sound; nil for other kinds, and if
+  /// none was found.
   func isOfPictures(_ id: Int) -> Bool? {
     switch kinds[id] {
     case .some(0xE0...0xEF): true
@@ -31,7 +33,7 @@ struct MultiplexBeginning: Hashable {
 
   private mutating func takeKinds(_ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int) {
     for place in TransportPackets.Places(bytes, stride: stride) {
-      // One that a packet begins in, and that is not scrambled.
+      // Only a packet in which one of the stream begins, and which is not scrambled.
       guard bytes[place + 1] & 0x40 != 0, bytes[place + 3] & 0xD0 == 0x10 else { continue }
       let contents = place + 4 + (bytes[place + 3] & 0x20 != 0 ? 1 + Int(bytes[place + 4]) : 0)
       guard contents + 4 <= place + TransportPackets.length,

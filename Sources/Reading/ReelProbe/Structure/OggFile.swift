@@ -1,7 +1,7 @@
 /// The pages of an Ogg file (RFC 3533, 6).
 enum OggFile {
-  /// Whether the file ends within a page. False when its last page is whole and ends its stream; nil when it is
-  /// whole and more could have followed.
+  /// Whether the file ends within a page. False if its last page is whole and ends its stream; nil if it is whole and
+  /// more could have followed.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let last = lastPage(of: file) else { return nil }
     if last.end > file.size { return true }
@@ -13,7 +13,7 @@ enum OggFile {
     let endsStream: Bool
   }
 
-  /// No page is longer: a header of 27 bytes, 255 lengths, 255 times 255 bytes.
+  /// The longest page that is possible: a header of 27 bytes, 255 lengths, 255 times 255 bytes.
   private static let longestPage: Int64 = 27 + 255 + 255 * 255
 
   private static func lastPage(of file: some ByteReading) -> Page? {

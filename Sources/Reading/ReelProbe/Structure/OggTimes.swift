@@ -1,29 +1,30 @@
 import ReelCore
 
-/// What the pages of an Ogg file say of when their packets end, against how many packets there are (RFC 3533, 6).
+/// When packets end by the pages of an Ogg file, compared with how many packets there are (RFC 3533, 6).
 struct OggTimes: Hashable {
-  /// What Theora's header states, at which all of its pictures come (Theora specification, 6.2).
+  /// The rate in Theora's header, at which all of its pictures come (Theora specification, 6.2).
   private(set) var rate: Rational?
-  /// How many pictures there are in the last of the files that were joined; nil without Theora, and where not all pages
-  /// were looked at.
+  /// The number of pictures in the last of the files that were joined; nil without Theora, and if not all pages were
+  /// looked at.
   private(set) var pictures: Int64?
-  /// How long the sound lasts, by the last of its pages; nil where that is not known.
+  /// How many seconds the sound lasts, by the last of its pages; nil if that is not known.
   private(set) var soundSeconds: Double?
-  /// Whether a page gives a time that its packets do not add up to.
+  /// Whether a page states a time to which its packets do not add up.
   private(set) var jumps = false
-  /// Whether a page gives no time where packets end: FFmpeg loses count then.
+  /// Whether a page in which packets end states no time, so that FFmpeg loses count.
   private(set) var leavesTimesOut = false
-  /// Whether pages count pictures without packets, and no sound says how long all last.
+  /// Whether pages count pictures without packets, and no sound confirms how long all of them last.
   private(set) var isUnconfirmed = false
-  /// Whether its pictures, and whatever sound tells, begin in the middle of a broadcast: FFmpeg counts the time before that, too.
+  /// Whether its pictures, and all of its sound, begin in the middle of a broadcast. FFmpeg also counts the time
+  /// before that.
   private(set) var picturesBeginLate = false
-  /// Whether it has a stream of a kind that is not known.
+  /// Whether it has a stream of an unknown kind.
   private(set) var hasUnknown = false
-  /// The size that Theora's header gives its blocks, and that of the pictures in them, where these leave out whole blocks.
+  /// The size of the blocks in Theora's header, and that of the pictures in them, if these leave out whole blocks.
   private(set) var unlikeSizes: [PixelSize] = []
-  /// How many files were joined in it: the links of a chain (RFC 3533, 4).
+  /// The number of files that were joined in it: the links of a chain (RFC 3533, 4).
   private(set) var links = 1
-  /// How long those before the last one last together; nil where that is not known.
+  /// The total seconds of those before the last one; nil if that is not known.
   private var secondsBefore: Double? = 0
 
   private static let mostBytes: Int64 = 128 << 20
@@ -34,14 +35,14 @@ struct OggTimes: Hashable {
     var headers = 3
     var packets: Int64 = 0
     var before: Int64?
-    /// Packets since the last page that gives a time.
+    /// The packets since the last page that states a time.
     var since: Int64 = 0
-    /// Pictures that the one before them stays for: pages count them, and newer writers leave their empty packets out
-    /// (FFmpeg since 6.1).
+    /// Repeated pictures, for which the one before them stays: pages count them, and newer writers leave out their
+    /// empty packets (FFmpeg since 6.1).
     var repeated: Int64 = 0
     /// The number of the last page.
     var page = 0
-    /// Whether a page is missing since the last one that gives a time.
+    /// Whether a page is missing since the last one that states a time.
     var isTorn = false
     /// Whether it begins in the middle, as a part of a broadcast does.
     var beginsLate = false
@@ -54,7 +55,7 @@ struct OggTimes: Hashable {
     case opus(skipped: Int64)
   }
 
-  /// Nil for a large file, one that is far away, and one that does not begin with a page.
+  /// Returns nil for a large file, for a remote one, and for one that does not begin with a page.
   init?(_ file: some ByteReading) {
     guard file.size <= Self.mostBytes, !file.isFar else { return nil }
     var streams: [Int: Stream] = [:]
@@ -68,7 +69,7 @@ struct OggTimes: Hashable {
       let lengths = head[27..<(27 + Int(head[26]))]
       let contents = at + 27 + Int64(lengths.count)
       let serial = head.number(at: 14, bytes: 4) ?? 0
-      // A page of a stream that never began was taken from another one.
+      // A page of a stream that never began is from another file.
       if head[5] & 2 != 0 {
         begun.insert(serial)
       } else if !begun.isEmpty, !begun.contains(serial) {
@@ -87,7 +88,7 @@ struct OggTimes: Hashable {
       if var stream = streams[serial] {
         let number = head[18..<22].reversed().reduce(0) { $0 << 8 | Int($1) }
         let isNext = number == (stream.page + 1) & 0xFFFF_FFFF
-        // Writers that number no pages leave all at 0.
+        // Writers that do not number their pages leave all numbers at 0.
         if stream.before != nil, !isNext, number != stream.page { stream.isTorn = true }
         stream.page = number
         take(&stream, Int64(bitPattern: granule), packets: Int64(lengths.count { $0 < 255 }))
@@ -98,9 +99,9 @@ struct OggTimes: Hashable {
     finish(streams)
   }
 
-  /// Takes what the streams of one link tell.
+  /// Records what the streams of one link say.
   private mutating func finish(_ streams: [Int: Stream]) {
-    // Of several beside one another none tells for all.
+    // If there are several side by side, none speaks for all.
     let theora = streams.values.filter(\.isTheora)
     let sounds = streams.values.filter { !$0.isTheora }
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
@@ -108,36 +109,36 @@ struct OggTimes: Hashable {
     picturesBeginLate = theora[0].beginsLate && sounds.allSatisfy(\.beginsLate)
     pictures = theora[0].packets + theora[0].repeated
     guard theora[0].repeated > 0 else { return }
-    // What a page says alone is a claim: later ones may carry it on.
+    // A time that only a page states is a claim, which later pages may carry on.
     if soundSeconds == nil { isUnconfirmed = true } else if !areAlikeLong { jumps = true }
     if jumps { pictures = theora[0].packets }
   }
 
-  /// Whether pictures and sound last equally long, as far as their times are that exact; false where either is not known.
+  /// Whether pictures and sound last equally long, within the precision of their times; false if either is not known.
   var areAlikeLong: Bool {
     guard let pictureSeconds, let soundSeconds, soundSeconds > 0 else { return false }
     return abs(pictureSeconds - soundSeconds) <= max(0.2, 0.03 * soundSeconds)
   }
 
-  /// How long all pictures last.
+  /// The duration of all pictures in seconds.
   var pictureSeconds: Double? {
     guard let pictures, let rate, rate.value > 0 else { return nil }
     return Double(pictures) / rate.value
   }
 
-  /// By the number of pictures, else by the sound, of all that were joined.
+  /// The total duration of all joined files in seconds, by the number of pictures, otherwise by the sound.
   var seconds: Double? { secondsBefore.flatMap { before in lastSeconds.map { before + $0 } } }
 
-  /// The same of the last one.
+  /// The duration of the last file in seconds.
   private var lastSeconds: Double? { pictureSeconds ?? soundSeconds }
 
-  /// From the first packet of a stream.
+  /// Identifies the codec by the first packet of a stream.
   private mutating func codec(_ packet: [UInt8]) -> Codec? {
     if packet.count >= 42, packet.starts(with: [0x80] + Array("theora".utf8)) {
       let parts = [packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0]
       rate = parts.allSatisfy { $0 <= Int32.max } ? Rational(parts[0], parts[1]) : nil
       takeSizes(packet)
-      // Another version may have this elsewhere (6.2), and FFmpeg looks for it there.
+      // Another version may have this elsewhere (6.2), which is where FFmpeg looks for it.
       if (packet[7], packet[8]) != (3, 2) { jumps = true }
       return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5))
     }
@@ -152,7 +153,7 @@ struct OggTimes: Hashable {
     return nil
   }
 
-  /// Theora specification, 6.2.
+  /// Reads the sizes in Theora's header (Theora specification, 6.2).
   private mutating func takeSizes(_ packet: [UInt8]) {
     let blocks = [10, 12].map { 16 * (packet.number(at: $0, bytes: 2) ?? 0) }
     let pictures = [14, 17].map { packet.number(at: $0, bytes: 3) ?? 0 }
@@ -160,7 +161,8 @@ struct OggTimes: Hashable {
     unlikeSizes = [blocks, pictures].map { PixelSize(width: $0[0], height: $0[1]) }
   }
 
-  /// What other streams begin with: FLAC, Speex, Dirac, VP8, OGM, PCM, CELT, Kate, CMML, Skeleton, Daala, MIDI, and annotations.
+  /// The beginnings of other streams: FLAC, Speex, Dirac, VP8, OGM, PCM, CELT, Kate, CMML, Skeleton, Daala, MIDI, and
+  /// annotations.
   private static let others: [[UInt8]] =
     [
       "\u{7F}FLAC", "fLaC", "Speex   ", "BBCD\0", "OVP80", "\u{1}video", "\u{1}audio", "\u{1}text",
@@ -175,7 +177,7 @@ struct OggTimes: Hashable {
     stream.packets += packets - headers
     stream.since += packets - headers
     guard packets > headers else { return }
-    // -1 says that no packet ends there.
+    // -1 means that no packet ends there.
     if granule == -1 { return leavesTimesOut = true }
     let time: Int64
     switch stream.codec {
@@ -189,7 +191,7 @@ struct OggTimes: Hashable {
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {
       switch stream.codec {
-      // Before its first one writers may leave out empty packets.
+      // Writers may leave out empty packets before the first stated time.
       case .theora: stream.beginsLate = time > own + Self.mostLeftOut
       case .vorbis(_, let longest): stream.beginsLate = time > own * longest
       case .opus: stream.beginsLate = time > own * 5760
@@ -203,7 +205,7 @@ struct OggTimes: Hashable {
         return jumps = true
       }
       stream.repeated += step - own
-    // Half of a block is of the one before (Vorbis I, 1.3.2).
+    // Half of a block overlaps the one before (Vorbis I, 1.3.2).
     case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest / 2 { jumps = true }
     case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }
     }
@@ -211,7 +213,7 @@ struct OggTimes: Hashable {
 }
 
 extension OggTimes.Codec {
-  /// Packets before the first one with content.
+  /// The number of packets before the first one with content.
   fileprivate var headers: Int {
     if case .opus = self { return 2 }
     return 3
@@ -224,7 +226,7 @@ extension OggTimes.Stream {
     return false
   }
 
-  /// Of sound, by its last page.
+  /// The seconds of sound, by its last page.
   fileprivate var seconds: Double? {
     switch codec {
     case .theora: nil

@@ -1,28 +1,29 @@
 import ReelCore
 
-/// The description of a track's samples (ISO/IEC 14496-12, 8.5.2 and 12; QuickTime File Format, "Sample Description Atoms").
+/// The description of a track's samples (ISO/IEC 14496-12, 8.5.2 and 12; QuickTime File Format, "Sample Description
+/// Atoms").
 struct SampleEntry: Hashable {
-  /// As it stands in the file: `encv` and `enca` for what is encrypted.
+  /// The format as it is in the file: `encv` and `enca` for what is encrypted.
   let format: FourCharacterCode
-  /// What it was before it was encrypted (8.12.2); nil for what is not.
+  /// The format before encryption (8.12.2); nil if it is not encrypted.
   private(set) var original: FourCharacterCode?
-  /// Whether it says how its samples are encrypted, and that they are (ISO/IEC 23001-7, 8.2), under whatever format.
+  /// Whether it says how its samples are encrypted, and that they are (ISO/IEC 23001-7, 8.2), whatever its format.
   private(set) var isProtected = false
-  /// In pixels; of pictures only.
+  /// The width in pixels; only for pictures. Likewise the height.
   private(set) var width: Int?
   private(set) var height: Int?
-  /// Of a pixel, by `pasp` (12.1.4).
+  /// The shape of a pixel, by `pasp` (12.1.4).
   private(set) var pixel: SampleAspectRatio?
-  /// Transfer function by `colr` (12.1.5), as numbered in ITU-T H.273; nil where it says none.
+  /// The transfer function by `colr` (12.1.5), as numbered in ITU-T H.273; nil if it states none.
   private(set) var transfer: UInt32?
-  /// Whether it has a record of Dolby Vision.
+  /// Whether it has a Dolby Vision record.
   private(set) var hasDolbyVision = false
-  /// In pixels, of the clean aperture.
+  /// The size of the clean aperture, in pixels.
   private(set) var aperture: Aperture?
-  /// Of sound only.
+  /// The number of channels; only for sound.
   private(set) var channels: Int?
   private(set) var sampleRate: Int?
-  /// How uncompressed sound is stored (ISO/IEC 23003-5, 5.2); nil where it does not say so.
+  /// How uncompressed sound is stored (ISO/IEC 23003-5, 5.2); nil if it does not say.
   private(set) var plain: Plain?
   /// The configuration of the codec: the contents of `avcC`, `hvcC`, `av1C` …
   private(set) var configuration: [UInt8]?
@@ -39,9 +40,9 @@ struct SampleEntry: Hashable {
     let isLittleEndian: Bool
   }
 
-  /// Bytes that are read of one.
+  /// The most bytes of an entry to read.
   private static let mostBytes: Int64 = 65_536
-  /// Bytes before the boxes within.
+  /// The bytes before the boxes in an entry of pictures, and in one of sound.
   private static let pictureHead = 78
   private static let soundHead = 28
   private static let configurations: Set<FourCharacterCode> = [
@@ -59,7 +60,7 @@ struct SampleEntry: Hashable {
       takeBoxes(bytes, from: Self.pictureHead)
       if pixel == nil { pixel = Self.hiddenPixel(in: bytes) }
     case "soun":
-      // QuickTime has longer heads, by version.
+      // QuickTime has longer heads, depending on the version.
       let version = bytes.number(at: 8, bytes: 2) ?? 0
       channels = Self.known(bytes.number(at: 16, bytes: 2))
       sampleRate = Self.known(bytes.number(at: 24, bytes: 2))
@@ -68,11 +69,11 @@ struct SampleEntry: Hashable {
     }
   }
 
-  /// A zero says nothing.
+  /// Returns nil for zero, which says nothing.
   private static func known(_ number: Int?) -> Int? { number == 0 ? nil : number }
 
-  /// The boxes from a place on, up to the first that is none.
-  /// - Parameter depth: in how many others they stand.
+  /// Reads the boxes from a place on, up to the first that is not a box.
+  /// - Parameter depth: the number of boxes that contain them.
   private mutating func takeBoxes(_ bytes: [UInt8], from start: Int, depth: Int = 0) {
     var next = start
     while let size = bytes.number(at: next, bytes: 4), size >= 8, size <= bytes.count - next {
@@ -93,7 +94,7 @@ struct SampleEntry: Hashable {
       {
         transfer = named
       }
-    // A `wave` may hold a `sinf`, and no more.
+    // A `wave` may contain a `sinf`, and nothing deeper.
     case "sinf", "wave", "schi": if depth < 2 { takeBoxes(body, from: 0, depth: depth + 1) }
     case "tenc": if body.count > 6, body[6] == 1 { isProtected = true }
     case "frma":
@@ -115,7 +116,7 @@ struct SampleEntry: Hashable {
     return Rational(across, down).map(SampleAspectRatio.init)
   }
 
-  /// A writer of boxes that do not end where the next begins hides what is behind them.
+  /// Returns the shape in a `pasp` that is hidden, because a writer's boxes do not end where the next one begins.
   private static func hiddenPixel(in bytes: [UInt8]) -> SampleAspectRatio? {
     let mark: [UInt8] = [0, 0, 0, 16] + Array("pasp".utf8)
     guard bytes.count >= pictureHead + 16 else { return nil }
@@ -130,7 +131,7 @@ struct SampleEntry: Hashable {
     return Aperture(width: numbers[0] / numbers[1], height: numbers[2] / numbers[3])
   }
 
-  /// Descriptors within one another: 3, the stream; 4, its decoder; 5, what the decoder wants.
+  /// Reads the nested descriptors: 3, the stream; 4, its decoder; 5, what the decoder needs.
   private mutating func takeDescriptor(_ body: [UInt8]) {
     var rest = body.dropFirst(4)
     guard Self.open(3, &rest) != nil, rest.count > 3, let flags = rest.dropFirst(2).first else { return }
@@ -144,7 +145,7 @@ struct SampleEntry: Hashable {
     decoderBytes = Array(rest.prefix(length))
   }
 
-  /// Steps over the head of a descriptor and gives its length; nil when another one is there.
+  /// Skips the head of a descriptor and returns its length; nil if another descriptor is there.
   private static func open(_ tag: UInt8, _ rest: inout ArraySlice<UInt8>) -> Int? {
     guard rest.popFirst() == tag else { return nil }
     var length = 0

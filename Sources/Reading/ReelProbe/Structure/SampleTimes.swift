@@ -6,20 +6,21 @@ struct SampleTimes: Hashable {
     let step: Int64
   }
   let runs: [Run]
-  /// How many samples they are of.
+  /// The total number of samples.
   let samples: Int64
 
-  /// Entries of a table that are kept: 4 hours of 60 frames a second, each with a time of its own. Of a longer one only how
-  /// many samples last how long is kept, as if those that are alike followed one another.
+  /// The most entries of a table that are kept: those of 4 hours of 60 frames a second, each with a duration of its
+  /// own. Of a longer table only the number of samples of each duration is kept, as if equal ones followed one
+  /// another.
   private static let mostRuns = 1 << 20
-  /// Lengths of samples that are told apart in such a table.
+  /// The most durations of samples that are told apart in such a table.
   private static let mostSteps = 4096
-  /// Entries that are read at all.
+  /// The most entries to read.
   private static let mostEntries = 1 << 24
-  /// Entries that are read at once.
+  /// The entries to read at a time.
   private static let entriesAtOnce = 1 << 16
 
-  /// Nil when there are none, or too many to be read, or too many different ones to be kept.
+  /// Returns nil if there are none, or too many to be read, or too many different ones to be kept.
   init?(_ box: ISOBox, of file: some ByteReading) {
     guard let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0 else { return nil }
     let entries = max(0, min(Int(count), Int(clamping: (box.end - box.contents - 8) / 8)))
@@ -47,21 +48,21 @@ struct SampleTimes: Hashable {
       func number(_ place: Int) -> UInt32 {
         UInt32(bigEndian: table.loadUnaligned(fromByteOffset: place, as: UInt32.self))
       }
-      // Some writers put negative steps there, which take no time.
+      // Some writers store negative steps there, which take no time.
       return stride(from: 0, to: table.count - 7, by: 8).map {
         Run(count: Int64(number($0)), step: max(0, Int64(Int32(bitPattern: number($0 + 4)))))
       }
     }
   }
 
-  /// Nil when there are none.
+  /// Returns nil if there are none.
   init?(_ runs: [Run]) {
     self.runs = runs.filter { $0.count > 0 }
     samples = self.runs.reduce(Int64(0)) { $0.addingClamped($1.count) }
     guard samples > 0 else { return nil }
   }
 
-  /// Only the first `count` samples of them; where there are fewer, the last one's step goes on, as players have it.
+  /// Returns only the first `count` samples. If there are fewer, the last one's step continues, as in players.
   func limited(to count: Int64) -> SampleTimes? {
     guard count != samples, let last = runs.last else { return self }
     if count > samples { return SampleTimes(runs + [Run(count: count - samples, step: last.step)]) }
@@ -74,8 +75,8 @@ struct SampleTimes: Hashable {
     return SampleTimes(kept)
   }
 
-  /// Of pictures, one each: where most samples take no time, and are shown at the moment of another, they are parts of one,
-  /// as those have it who store what they receive packet by packet.
+  /// Returns the times of whole pictures. If most samples take no time, and are shown at the moment of another, they
+  /// are parts of one picture: some programs store what they receive packet by packet.
   ///
   /// - Parameter offsets: as for ``shownEnd(of:offsets:first:)``.
   func ofPictures(offsets: [Int64]) -> SampleTimes {
@@ -94,10 +95,10 @@ struct SampleTimes: Hashable {
     return moments.count * 4 <= place * 3 ? lasting : self
   }
 
-  /// Samples at the end that are looked at.
+  /// The samples at the end to look at.
   private static let mostLast = 32
 
-  /// In ticks; nil when no number holds it.
+  /// The total duration in ticks; nil if no number holds it.
   var total: Int64? {
     var total: Int64 = 0
     for run in runs {
@@ -109,8 +110,8 @@ struct SampleTimes: Hashable {
     return total
   }
 
-  /// When the last one to be shown ends, in ticks from when the first one is shown: `offsets` are those of the last samples,
-  /// the very last one first.
+  /// Returns when the sample that is shown last ends, in ticks from when the first one is shown. `offsets` are those
+  /// of the last samples, the very last one first.
   func shownEnd(of total: Int64, offsets: [Int64], first: Int64) -> Int64 {
     var (end, time, place) = (total, total, 0)
     for run in runs.reversed() {
@@ -124,7 +125,7 @@ struct SampleTimes: Hashable {
     return end
   }
 
-  /// The step of the sample in the middle when all are put in order; of at most a thousand runs, spread evenly.
+  /// The median step of the samples, by at most about a thousand runs, spread evenly.
   var ordinaryStep: Int64 {
     let every = max(1, runs.count / 1000)
     let some = stride(from: 0, to: runs.count, by: every).map { runs[$0] }.sorted { $0.step < $1.step }
@@ -137,7 +138,7 @@ struct SampleTimes: Hashable {
     return some.last?.step ?? 0
   }
 
-  /// The step that all samples have but for a few; nil where there is none, and of few samples.
+  /// The step of all samples but a few; nil if there is none, or there are few samples.
   var steadyStep: Int64? {
     let step = ordinaryStep
     guard step > 0, samples >= 8 else { return nil }
@@ -145,17 +146,17 @@ struct SampleTimes: Hashable {
     return others <= samples / 10 ? step : nil
   }
 
-  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  /// Returns the seconds that each sample lasts, if they come evenly and their times are rounded; otherwise nil.
   ///
-  /// - Parameter scale: ticks a second.
+  /// - Parameter scale: ticks per second.
   func evenStep(scale: Int64) -> ClosedRange<Double>? {
     var steps = EvenSteps(scale: scale)
     for run in runs { steps.add(run.step, run.count) }
     return steps.seconds
   }
 
-  /// The samples that begin at `start` or later and before `end`, in ticks from the first one's beginning, and the step
-  /// that all of them but the last have; nil where they differ.
+  /// Returns the number of samples that begin at `start` or later and before `end`, in ticks from the first one's
+  /// beginning, and the step of all of them but the last; nil if their steps differ.
   func samples(from start: Int64, to end: Int64) -> (count: Int64, step: Int64?) {
     var (time, count): (Int64, Int64) = (0, 0)
     var (step, last): (Int64?, Int64?) = (nil, nil)
@@ -168,7 +169,7 @@ struct SampleTimes: Hashable {
       let skipped = run.step == 0 || time >= start ? 0 : (start - time + run.step - 1) / run.step
       let reached = run.step == 0 ? run.count : min(run.count, (end - time + run.step - 1) / run.step)
       guard reached > skipped else { continue }
-      // Whatever came before it was not the last sample.
+      // Whatever came before this was not the last sample.
       if let last, step == nil { step = last }
       if let step, last != step { isEven = false }
       if reached - skipped > 1 {

@@ -1,6 +1,6 @@
 /// Arithmetic on ranges of bytes.
 package enum SourceRanges {
-  /// What is in `ranges` and not in `others`, in order.
+  /// Returns what is in `ranges` and not in `others`, in order.
   package static func merged(_ ranges: [Range<Int64>], without others: [Range<Int64>]) -> [Range<Int64>] {
     let others = union(others)
     var (found, next): ([Range<Int64>], Int) = ([], 0)

@@ -1,15 +1,16 @@
-/// What becomes of a video that a program or a transfer takes for text.
+/// Detects videos that a program or a transfer has changed because it took them for text.
 package enum TextTransfer {
   private static let looked = 65_536
-  /// Marks that are no chance.
+  /// The number of marks that can't be a coincidence.
   private static let telling = 16
 
-  /// Another copy by the same way would be the same.
+  /// The message for people. Another copy made in the same way would be the same.
   package static let sentence =
     "its bytes were changed by a program or a transfer that took it for text; get another copy, as binary data"
 
-  /// Whether the beginning of a file has become what no coded video is: UTF-8, with a mark in the place of each byte that
-  /// was none or each byte taken for a Latin letter, or lines that all end as Windows has it (FTP's ASCII mode).
+  /// Whether the beginning of a file has become what no coded video is. It may be UTF-8, with a replacement character
+  /// for each byte that was invalid, or with each byte taken for a Latin letter. Or all of its lines end as on
+  /// Windows (FTP's ASCII mode).
   package static func hasChanged(_ file: some ByteReading) -> Bool {
     let bytes = file.bytes(at: 0, count: looked)
     return isEncoded(bytes) || hasLines(bytes)
@@ -26,7 +27,7 @@ package enum TextTransfer {
       let first = bytes[next]
       let length =
         first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0
-      // The end of what was looked at may cut a character.
+      // The end of what was looked at may cut off a character.
       let rest = bytes[next...].prefix(length)
       guard length > 0, rest.dropFirst().allSatisfy({ $0 & 0xC0 == 0x80 }) else { return false }
       if rest.elementsEqual([0xEF, 0xBF, 0xBD]) {

@@ -1,14 +1,16 @@
-/// What a player shows of one track, and how long: by the times of its samples and its edit list, not by what its headers
-/// claim (ISO/IEC 14496-12, 8.6.1.2 and 8.6.6).
+/// What a player shows of one track, and for how long: by the times of its samples and its edit list, not by what its
+/// headers claim (ISO/IEC 14496-12, 8.6.1.2 and 8.6.6).
 struct TrackPresentation: Hashable {
-  /// So many samples in so many seconds.
+  /// A rate in samples per second, as the fraction `samples` / `ticks`.
   struct Rate: Hashable {
     let samples: Int64
     let ticks: Int64
 
     var value: Double { Double(samples) / Double(ticks) }
 
-    /// - Parameter speed: above 0, as 16.16; nil for another one.
+    /// Returns nil if `speed` is not above 0, or the product is too large.
+    ///
+    /// - Parameter speed: a factor in 16.16 fixed point.
     func multiplied(by speed: Int64) -> Rate? {
       let (more, overflow) = samples.multipliedReportingOverflow(by: speed)
       let (longer, isTooLong) = ticks.multipliedReportingOverflow(by: 1 << 16)
@@ -16,34 +18,35 @@ struct TrackPresentation: Hashable {
     }
   }
 
-  /// Seconds that all of its samples last, as they are shown.
+  /// The seconds that all of its samples last, as they are shown.
   let mediaSeconds: Double
-  /// The same by their times of decoding: where they last differently, the order of showing makes a difference.
+  /// The same by their decoding times. If the two differ, the presentation order makes a difference.
   let sumOfSteps: Double
-  /// Seconds that it takes, with what edits leave empty before, between and after its samples.
+  /// Its duration in seconds, including what edits leave empty before, between and after its samples.
   let seconds: Double
-  /// Seconds of samples that are shown.
+  /// The seconds of samples that are shown.
   let shownSeconds: Double
-  /// How many are shown, of how many.
+  /// The number of samples that are shown, and of all samples.
   let shown: Int64
   let samples: Int64
-  /// Samples a second, of those that are shown, or of all where none is; nil where they take no time.
+  /// The samples per second, of those that are shown, or of all if none is; nil if they take no time.
   let rate: Rate?
-  /// Samples a second, if all lasted as long as the ordinary one does.
+  /// The samples per second, if all lasted as long as the usual one.
   let ordinaryRate: Double?
-  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  /// The seconds that each sample lasts, if they come evenly and their times are rounded; otherwise nil.
   let evenStep: ClosedRange<Double>?
   /// Whether edits show some of it faster, slower or again.
   let isRetimed: Bool
-  /// How fast edits show it, as 16.16; nil where they leave its speed as it is, and 0 where they give it several.
+  /// How fast edits show it, in 16.16 fixed point; nil if they do not change its speed, and 0 if they give it
+  /// several.
   let speed: Int64?
 
-  /// Edits times runs of equal samples that are gone through.
+  /// The most edits times runs of equal samples to go through.
   private static let mostSteps = 10_000_000
 
-  /// Nil without samples or a clock, for times that no number holds, and where there are too many edits of too many runs.
+  /// Returns nil without samples or a clock, for times that no number holds, and for too many edits of too many runs.
   ///
-  /// - Parameter movieScale: the ticks a second that edits are counted in.
+  /// - Parameter movieScale: the ticks per second in which edits are counted.
   init?(_ track: ISOTrack, movieScale: UInt32?) {
     guard let scale = track.timescale.map(Int64.init), let told = track.times,
       let times = told.limited(to: track.counts.sizes ?? told.samples), let total = times.total
@@ -51,7 +54,7 @@ struct TrackPresentation: Hashable {
     let tick = 1 / Double(scale)
     samples = times.samples
     sumOfSteps = Double(total) * tick
-    // Where its header agrees: a single sample whose time is wild makes no film longer.
+    // Only if its header agrees: a single sample with an absurd time must not make the film longer.
     let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
     let isClaimed = latest > total && abs(latest - claimed) <= times.ordinaryStep
@@ -64,7 +67,7 @@ struct TrackPresentation: Hashable {
     guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
-    // What holds one picture does not say how fast others follow one another.
+    // An edit that holds one picture does not say how fast others follow one another.
     let speeds = Set(edits.filter { $0.start != nil && $0.rate > 0 }.map { Int64($0.rate) })
     let speed = speeds.isSubset(of: [1 << 16]) ? nil : speeds.count == 1 ? speeds.first : 0
     self.speed = speed
@@ -78,7 +81,7 @@ struct TrackPresentation: Hashable {
     var steps: Set<Int64?> = []
     for window in windows {
       let found = shownTimes.samples(from: window.start, to: window.end)
-      // Edits may show the same again and again.
+      // Edits may show the same samples again and again.
       count = count.addingClamped(found.count)
       ticks = ticks.addingClamped(window.end - window.start)
       steps.insert(found.step)
@@ -93,7 +96,7 @@ struct TrackPresentation: Hashable {
       seconds = waits + shownSeconds
     }
     let recorded: Rate?
-    // What an edit cuts off at the beginning may look like a short one.
+    // What an edit cuts off at the beginning may look like a short tail.
     let hasLongTail = shownTail / 3 > step / 2
     if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0, !hasLongTail {
       recorded = Rate(samples: scale, ticks: only)
@@ -106,32 +109,32 @@ struct TrackPresentation: Hashable {
     rate = speed.map { speed in recorded.flatMap { $0.multiplied(by: speed) } } ?? recorded
   }
 
-  /// Whether there are samples and the edit list shows none of them.
+  /// Whether there are samples but the edit list shows none of them.
   var hidesAll: Bool { samples > 0 && shown == 0 }
 
   private struct Window {
     let start: Int64
     let end: Int64
-    /// How far the edit goes on behind the end of the media.
+    /// How far the edit continues beyond the end of the media.
     var beyond: Int64 = .max
   }
 
-  /// The stretches of the media that edits show, in ticks from the first sample's time of decoding.
+  /// Returns the stretches of the media that edits show, in ticks from the first sample's decoding time.
   private static func windows(
     _ edits: [TrackEdit], of track: ISOTrack, total: Int64, step: Int64, _ movieScale: UInt32
   ) -> [Window] {
     guard edits.contains(where: { $0.start != nil }), let scale = track.timescale else {
       return edits.isEmpty ? [Window(start: 0, end: total)] : []
     }
-    // One that is left open, and nothing else.
+    // A single edit without a duration, which is open-ended.
     if let only = edits.first, edits.count == 1, only.duration == 0, let start = only.start, start < total {
       return [Window(start: max(0, start - max(0, min(track.firstOffset, start))), end: total)]
     }
     return edits.compactMap { edit in
       guard let time = edit.start else { return nil }
-      // Of what is shown before it is decoded first nothing is hidden.
+      // From presentation to decoding times. Nothing is hidden of what is shown before the first decoded sample.
       let exact = max(0, time - max(0, min(track.firstOffset, time)))
-      // Of the first sample the larger part is shown.
+      // If less than half of the first sample is cut off, all of it counts as shown.
       let start = exact < step / 2 ? 0 : exact
       let length =
         Double(edit.duration) / Double(movieScale) * Double(scale) * max(0, Double(edit.rate) / 65_536)

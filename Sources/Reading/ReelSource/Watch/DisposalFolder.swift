@@ -4,13 +4,14 @@ import ReelCore
 import Synchronization
 
 extension FileDisposal {
-  /// A folder that files go to.
+  /// A folder to which files are moved.
   struct Folder {
     let directory: DirectoryHandle
 
     init(_ directory: DirectoryHandle) { self.directory = directory }
 
-    /// - Throws: what names the folder, never `notFound`: that would be said of the file that is to go there.
+    /// - Throws: an error that names the folder, never `notFound`, which would seem to be about the file that is to go
+    ///   there.
     init(_ path: SourcePath) throws(SourceError) {
       do throws(SourceError) {
         directory = try PathLookup.find(path.bytes, from: nil, links: .follow).openDirectory()
@@ -25,15 +26,17 @@ extension FileDisposal {
     /// Whether the name is taken.
     func holds(_ name: [UInt8]) -> Bool { (try? directory.status(of: name)) != nil }
 
-    /// Gives `name` of `from` the name `other` here. What has replaced it meanwhile keeps its name.
-    /// - Throws: EEXIST where that is taken.
+    /// Gives the file `name` of `from` the name `other` here. If that takes two steps, another file that has taken its
+    /// place meanwhile keeps `name`.
+    /// - Throws: EEXIST if `other` is taken.
     func take(
       _ name: [UInt8], from: DirectoryHandle, as other: [UInt8], _ rename: Renaming = Folder.systemRename
     ) throws(SystemError) {
       do throws(SystemError) {
         try rename(from.descriptor, name, directory.descriptor, other)
       } catch {
-        // Not every file system knows it (NFS, SMB): there a second name takes its place.
+        // Not every file system supports this (NFS and SMB do not). There, a hard link is made and the old name
+        // removed.
         guard error.code == EINVAL || error.code == ENOSYS else { throw error }
         try link(name, from: from, as: other)
       }
@@ -43,7 +46,7 @@ extension FileDisposal {
     typealias Renaming =
       @Sendable (Descriptor, [UInt8], Descriptor, [UInt8]) throws(SystemError) -> Void
 
-    /// The system's.
+    /// The system call.
     static let systemRename: Renaming = { source, old, target, new throws(SystemError) in
       try call("renameat2", old, new) {
         reel_rename_without_replacing(source.rawValue, $0, target.rawValue, $1)
@@ -53,7 +56,8 @@ extension FileDisposal {
     private func link(_ name: [UInt8], from: DirectoryHandle, as other: [UInt8]) throws(SystemError) {
       let (source, target) = (from.descriptor, directory.descriptor)
       try Self.call("linkat", name, other) { linkat(source.rawValue, $0, target.rawValue, $1, 0) }
-      // Nobody else changes a hidden name; the other one may mean another file by now, which says nothing of this one.
+      // No other process changes a hidden name, so it can be removed at once. The new name may mean another file by
+      // now, which says nothing about this one.
       if FileDisposal.original(of: name) != nil { return Folder(from).unlink(name) }
       guard let linked = try? directory.status(of: other).directoryIdentity else { return }
       do throws(SystemError) {
@@ -64,9 +68,10 @@ extension FileDisposal {
       }
     }
 
-    /// Removes a name of a file that has another one. Under a name that nobody else knows first: between a look and a
-    /// removal, it may come to mean another file, which gets its name back (with the next start, where that fails).
-    /// - Throws: when the name can't be changed: then it still has it.
+    /// Removes `name` if it still names the file `identity`, which has another name. It is first renamed to a name that
+    /// nobody else knows: between the check and the removal, `name` may come to mean another file, which then gets it
+    /// back (at the next start, if that fails).
+    /// - Throws: if the name can't be changed; the file then still has it.
     private func drop(_ name: [UInt8], ifStill identity: DirectoryIdentity) throws(SystemError) {
       let isStill = { (try? directory.status(of: $0))?.directoryIdentity == identity }
       guard isStill(name) else { return }
@@ -90,8 +95,8 @@ extension FileDisposal {
       _ = try retryingInterrupts(call) { body(old.characters, new.characters) }
     }
 
-    /// A number that is free, not below `first`: the first one that is where those before it are taken. It asks for few of
-    /// them, however many there are.
+    /// Returns a free number, at least `first`: the first free one if all numbers below it are taken. It checks only a
+    /// few of them, however many are taken.
     private static func freeNumber(from first: Int, isTaken: (Int) -> Bool) -> Int {
       guard isTaken(first) else { return first }
       var (taken, step) = (first, 1)
@@ -107,11 +112,11 @@ extension FileDisposal {
       return free
     }
 
-    /// Calls `body` with `name`, and with that and a number as long as the name is taken.
+    /// Calls `body` with `name`, and with a number added for as long as the name is taken.
     /// - Parameters:
     ///   - first: the number to begin with.
-    ///   - mark: what the names begin with.
-    ///   - spare: bytes by which they can grow.
+    ///   - mark: the prefix of the names.
+    ///   - spare: by how many bytes the names must be able to grow.
     func firstFree(
       _ name: [UInt8], from first: Int = 0, markedBy mark: [UInt8] = [], spare: Int = 0,
       _ body: ([UInt8]) throws(SystemError) -> Void
@@ -136,8 +141,8 @@ extension FileDisposal {
       throw SystemError(code: EEXIST, call: "rename")
     }
 
-    /// Bytes of a name that this folder's file system takes, where 255 are too many: encrypted folders (eCryptfs,
-    /// Synology's) take 143, and not every system says so.
+    /// A length in bytes that this folder's file system accepts for a name where 255 are too many: encrypted folders
+    /// (eCryptfs, Synology's) take 143, and not every system reports it.
     var shortestName: Int {
       var facts = statvfs()
       guard fstatvfs(directory.descriptor.rawValue, &facts) == 0, facts.f_namemax < Self.longestName else {
@@ -146,8 +151,8 @@ extension FileDisposal {
       return max(64, Int(facts.f_namemax))
     }
 
-    /// A number under which neither a file nor its sidecar meets another one. The same sidecar is not in the way:
-    /// a crash may have left it.
+    /// Returns a number with which the names of both the file and its sidecar are free. An identical sidecar is not in
+    /// the way: a crash may have left it.
     func freeNumber(for name: [UInt8], with sidecar: [UInt8], of other: DirectoryHandle) -> Int {
       let words = Self.words(sidecar, in: other)
       return Self.freeNumber(from: 0) { number in
@@ -161,29 +166,30 @@ extension FileDisposal {
       try? directory.find(name).openRegular().head(Sidecar.largest)
     }
 
-    /// Each with a name that was free a moment ago, unless a text is in the way that says why another file was there.
+    /// Each try is with a name that was free a moment ago, unless a text that explains another file is in the way.
     private static let mostTries = 100_000
-    /// Bytes of a name that file systems take.
+    /// The longest name in bytes that file systems accept.
     private static let longestName = 255
 
-    /// The name with a number, if that is not 0, before its extension; cut before that to what file systems take.
+    /// Returns the name with a number, unless that is 0, before its extension. What comes before is cut to what file
+    /// systems accept.
     static func numbered(_ name: [UInt8], _ number: Int, longest: Int = longestName) -> [UInt8] {
       var dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? name.count
       // That is no extension, and would leave nothing to cut.
       if name.count - dot > 32 { dot = name.count }
       let end = (number == 0 ? [] : Array("-\(number)".utf8)) + name[dot...]
       var stem = name[..<dot].prefix(longest - end.count)
-      // Not within a character, which has at most three bytes after its first.
+      // Don't cut within a character, which has at most three bytes after its first.
       for _ in 0..<3 where stem.count < dot && name[stem.count] & 0xC0 == 0x80 { stem = stem.dropLast() }
       return stem + end
     }
 
-    /// What is added to a name for that of the text that says why the file is there.
+    /// What is appended to a file's name to name the text that explains why the file is there.
     static let explanation = Array(".txt".utf8)
 
-    /// Writes a text, or the rest of it where a crash has left its beginning.
+    /// Writes a text, or completes it if a crash has left its beginning.
     /// - Returns: whether nothing was there.
-    /// - Throws: EEXIST where something else is there.
+    /// - Throws: EEXIST if something else is there.
     func write(_ text: String, named name: [UInt8]) throws(SystemError) -> Bool {
       guard let path = try? PathBytes(name) else { throw SystemError(code: EINVAL, call: "openat") }
       let (folder, bytes) = (directory.descriptor.rawValue, Array(text.utf8))
@@ -211,8 +217,8 @@ extension FileDisposal {
     }
   }
 
-  /// The folders that files go to, each opened once: a link or another folder that is put in the place of one gets
-  /// nothing.
+  /// The folders to which files are moved, each opened once. A link or another folder that takes the place of one of
+  /// them gets nothing.
   package final class Folders: Sendable {
     private struct State {
       var opened: [SourcePath: DirectoryHandle] = [:]
@@ -223,16 +229,16 @@ extension FileDisposal {
 
     package init() {}
 
-    /// Which folder was opened by that path; nil before that.
+    /// The identity of the folder that was opened by that path; nil if none was yet.
     package func identity(of path: SourcePath) -> DirectoryIdentity? {
       state.withLock { $0.opened[path]?.identity }
     }
 
-    /// Opens the folder, if that has not been done. Blocks.
+    /// Opens the folder, unless it is open already. Blocks.
     package func open(_ path: SourcePath) throws(SourceError) { _ = try find(path) }
 
-    /// The very folder that was there when it was opened.
-    /// - Throws: as ``Folder/init(_:)``.
+    /// Returns the very folder that was there when it was first opened.
+    /// - Throws: the errors of ``Folder/init(_:)``; `unreadable` if another folder is there by now.
     func find(_ path: SourcePath) throws(SourceError) -> Folder {
       let current = try Folder(path)
       let first = state.withLock { state in
@@ -249,8 +255,8 @@ extension FileDisposal {
       return Folder(first)
     }
 
-    /// The names in `directory` that may have to do with that sidecar: as of a moment ago, so some may be gone. Nil where they
-    /// can't be listed. Blocks.
+    /// Returns the names in `directory` that may concern that sidecar. They may be slightly out of date, so some files
+    /// may be gone. Nil if they can't be listed. Blocks.
     func names(in directory: DirectoryHandle, forSidecarsLike sidecar: [UInt8]) -> [[UInt8]]? {
       state.withLock { state in
         if state.sidecars[directory.identity]?.isFresh != true {
@@ -261,18 +267,19 @@ extension FileDisposal {
       }
     }
 
-    /// Whether nobody has looked through the folder for what dead processes have left: it takes long where many files are.
+    /// Whether the folder still has to be searched for what dead processes have left; true once for each. That takes
+    /// long if there are many files.
     func isFirst(of directory: DirectoryHandle) -> Bool {
       state.withLock { $0.swept.insert(directory.identity).inserted }
     }
   }
 
-  /// The names in a folder, by what they may have to do with a sidecar.
+  /// The names in a folder, indexed by the sidecars that they may concern.
   struct SidecarNames {
     private let names: NameList
-    /// Sorted.
+    /// Sorted by hash.
     private let entries: [(hash: Int, index: Int)]
-    /// For ten times as long as it took to make it: then it costs little, however many files go one after the other.
+    /// Valid for ten times as long as the listing took, so that it costs little, however many files follow one another.
     private let expiry: ContinuousClock.Instant
 
     init(of directory: DirectoryHandle) throws(SourceError) {
@@ -291,7 +298,7 @@ extension FileDisposal {
 
     var isFresh: Bool { .now < expiry }
 
-    /// Those that may be, or want, a sidecar of this name, or of one that prints alike; in order.
+    /// Returns the names that may be, or belong to, a sidecar of this name or of one that prints alike; in order.
     func all(forSidecarsLike sidecar: [UInt8]) -> [[UInt8]] {
       var found: Set<Int> = []
       for hash in Self.hashes(sidecar) {
@@ -309,7 +316,7 @@ extension FileDisposal {
       name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// Names that print alike, or are the same but for letter case, have one in common.
+    /// Returns the hashes of a name. Names that print alike, or differ only in letter case, have one in common.
     private static func hashes(_ name: [UInt8]) -> Set<Int> {
       var hashes: Set = [folded(name).hashValue]
       if let key = AlikeName.key(name) { hashes.insert(key.hashValue) }
@@ -317,13 +324,14 @@ extension FileDisposal {
     }
   }
 
-  /// A copy that is not done, under a hidden name of its own: two watches may move files of one name to one folder. It is
-  /// locked as long as its process lives; what dead ones have left goes with the first draft that comes after it.
+  /// An unfinished copy, under a hidden name of its own, as two watches may move files of the same name to one folder.
+  /// It is locked as long as its process lives. What dead processes have left is removed before the first draft in a
+  /// folder.
   final class Draft: StagingArea {
     let name: [UInt8]
     private let directory: DirectoryHandle
     private let file: DraftFile
-    /// Whether it has become the copy.
+    /// Whether it was renamed, and so has become the copy.
     var isNamed: Bool {
       get { file.isNamed.withLock { $0 } }
       set { file.isNamed.withLock { $0 = newValue } }
@@ -344,7 +352,7 @@ extension FileDisposal {
     }
 
     private static func make(in directory: DirectoryHandle) throws(SystemError) -> ([UInt8], DraftFile) {
-      // Who sweeps may have found one before it was locked.
+      // A sweep by another process may have found the file before it was locked.
       for _ in 0..<8 {
         let name = mark + Array(SystemRandomness().name(length: 12).utf8)
         guard let path = try? PathBytes(name) else { continue }
@@ -354,7 +362,7 @@ extension FileDisposal {
             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         }
         let file = DraftFile(Descriptor(adopting: opened))
-        // Where there are no locks, nobody sweeps.
+        // Where locks are not supported, nothing is swept.
         if flock(opened, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { continue }
         if file.has(name, in: directory) { return (name, file) }
       }
@@ -378,7 +386,7 @@ extension FileDisposal {
 
     func makeFile() throws(UploadError) -> any StagedFile { file }
 
-    /// Gives it the times and the mode of the original, and waits until it is on its disk.
+    /// Gives the copy the times and the mode of the original, and syncs it to disk.
     func finish(like original: [UInt8], in folder: DirectoryHandle) throws(SourceError) {
       var facts = stat()
       let source = try PathBytes(original)
@@ -396,7 +404,8 @@ extension FileDisposal {
 }
 
 extension FileIdentity {
-  /// Whether it is this file with these bytes, as far as that is seen: a new name changes the time of the last change.
+  /// Whether it is the same file with the same bytes, as far as can be seen. The change time is ignored, as a new name
+  /// changes it.
   func isSameFile(as other: FileIdentity) -> Bool {
     device == other.device && inode == other.inode && size == other.size && modifiedAt == other.modifiedAt
   }

@@ -2,19 +2,20 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// What becomes of a file of a watched folder once it was dealt with: it stays, goes, or goes to another folder.
+/// What happens to a file of a watched folder after it was dealt with: it stays, is deleted, or is moved to another
+/// folder.
 ///
-/// It never touches another file than the one that was dealt with: whatever is in its place by then, or was written to,
-/// stays. A crash between any two steps leaves the file where it was, or where it goes.
+/// Only the file that was dealt with is touched. If another is in its place by then, or it was written to, it stays. A
+/// crash between any two steps leaves the file where it was, or where it is to go.
 package struct FileDisposal: Sendable {
   package enum Kind: Hashable, Sendable {
     case keep
     case delete
-    /// To this folder, under its name, or that with a number where there is one of this name.
+    /// Moved to this folder, under its name, or with a number added if the name is taken.
     case move(SourcePath)
   }
 
-  /// What has just been done, for who looks at crashes.
+  /// A step that has just been taken, for tests of crashes.
   package enum Step: String, CaseIterable, Sendable {
     case sidecarDisposed, reasonWritten, fileHidden, fileRemoved, fileMoved, copyMade, copySynced, copyNamed
   }
@@ -23,7 +24,7 @@ package struct FileDisposal: Sendable {
   private let sidecarFirst: Bool
   private let folders: Folders
   private let onStep: @Sendable (Step) -> Void
-  /// Whether anybody may still write to a file.
+  /// Whether any process may still write to a file.
   var writers: @Sendable (OpenedFile) -> FileWriters = { $0.writers() }
   /// Renames without replacing.
   var renaming = Folder.systemRename
@@ -33,10 +34,11 @@ package struct FileDisposal: Sendable {
   }
 
   /// - Parameters:
-  ///   - sidecarFirst: whether the sidecar goes before its video: left behind by a crash, it would be that of the next video
-  ///     of this name. Not where the video must not be met without it: it says who the author is, or why the video is no post.
-  ///   - folders: those that files go to; all that share it use the very folders that it has opened.
-  ///   - onStep: told of each step.
+  ///   - sidecarFirst: whether the sidecar goes before its video. If a crash left it behind, it would count for the
+  ///     next video of this name. Must be false if the video must not be met without it, as it says who the author is,
+  ///     or why the video is not a post.
+  ///   - folders: the folders to which files are moved. All that share this use the very folders that it has opened.
+  ///   - onStep: called after each step.
   package init(
     _ kind: Kind, sidecarFirst: Bool = true, folders: Folders = Folders(),
     onStep: @escaping @Sendable (Step) -> Void = { _ in }
@@ -44,16 +46,16 @@ package struct FileDisposal: Sendable {
     (self.kind, self.sidecarFirst, self.folders, self.onStep) = (kind, sidecarFirst, folders, onStep)
   }
 
-  /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
+  /// Disposes of `file`, and of the sidecar beside it unless that is also another video's. Blocks.
   /// - Parameters:
-  ///   - reason: why the file is not a post: written beside it where it goes to another folder, as NAME.txt.
-  ///   - seen: the sidecar when the file was taken: one that has replaced it is the next file's, and stays. Nil for whichever
-  ///     there is.
+  ///   - reason: why the file is not a post. If the file is moved, this is written beside it, as NAME.txt.
+  ///   - seen: the sidecar as it was when the file was taken. One that has replaced it belongs to the next file, and
+  ///     stays. Nil for whichever there is.
   ///   - cancellation: ends the copying to another file system.
-  /// - Returns: where it is now; its own path where it lies in the folder that it is to go to; nil where it was removed or
-  ///   is kept.
-  /// - Throws: `sourceChanged` when it is not the file that was dealt with any more, when somebody has it open for writing,
-  ///   or when it was cancelled; `notFound` when it is gone; `denied`, `unreadable` when it can't be done.
+  /// - Returns: the new path; its own path if it is in the target folder already; nil if it was removed or is kept.
+  /// - Throws: `sourceChanged` if it is no longer the file that was dealt with, if a process has it open for writing,
+  ///   or if it was cancelled; `notFound` if it is gone; `isLink` for a symbolic link; `denied`, `unreadable` if it
+  ///   can't be done.
   @discardableResult
   package func apply(
     to file: FoundFile, reason: String? = nil, sidecar seen: SidecarState? = nil,
@@ -62,7 +64,7 @@ package struct FileDisposal: Sendable {
     guard kind != .keep, let directory = file.directory else { return nil }
     let name = file.path.lastComponent.bytes
     let status = try directory.status(of: name)
-    // To move it would break it, and to remove it would leave what it leads to.
+    // Moving a link would break it, and removing it would leave the file to which it leads.
     if status.kind == .link { throw SourceError(.isLink, "it is a symbolic link, which stays") }
     guard status.identity == file.identity else { throw .changed }
     try checkWriters(of: name, in: directory)
@@ -92,7 +94,7 @@ package struct FileDisposal: Sendable {
     }
   }
 
-  /// Disposes of both, the second once the first can't be undone by a power cut.
+  /// Disposes of both: of the second only when a power loss can no longer undo the first.
   private func inOrder<Value>(
     _ sidecar: [UInt8]?, in directory: DirectoryHandle,
     dispose: ([UInt8]) throws(SourceError) -> Void, file: () throws(SourceError) -> Value
@@ -109,25 +111,25 @@ package struct FileDisposal: Sendable {
     return value
   }
 
-  /// What whoever has it open still writes would be gone, or not in the post.
+  /// Throws if a process has it open for writing: what that still writes would be lost, or not be in the post.
   private func checkWriters(of name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
-    // One that can't be opened was not read either: it goes where it is to go.
+    // A file that can't be opened was not read either, so it can be disposed of.
     guard let file = try? directory.find(name).openRegular(), writers(file) == .some else { return }
     throw SourceError(.sourceChanged, "another program has it open for writing; it stays until that is done")
   }
 
   // MARK: Sidecars
 
-  /// Which file a sidecar is, if there is one.
+  /// The identity of a file's sidecar, if there is one.
   package struct SidecarState: Equatable, Sendable {
     private let identity: FileIdentity?
 
     var isKnown: Bool { identity != nil }
 
-    /// Whether it was changed so short a time ago that somebody may still write to it.
+    /// Whether it was changed so recently that its writer may not be done.
     package func isNew(within time: Duration, at now: Date) -> Bool {
       guard let identity else { return false }
-      // Another machine's clock may be ahead, and is not believed for ever.
+      // A time in the future, from the clock of a machine that is ahead, must not count forever.
       return abs(now.timeIntervalSince1970 - Double(identity.changedAt) / 1e9) < time / .seconds(1)
     }
 
@@ -147,7 +149,7 @@ package struct FileDisposal: Sendable {
     else { return nil }
     let identity = { (name: [UInt8]) in (try? directory.status(of: name))?.directoryIdentity }
     let (own, key, folded) = (identity(sidecar), AlikeName.key(sidecar), SidecarNames.folded(sidecar))
-    // Where letter case does not count, it is listed in other letters than it was found by.
+    // If the file system ignores case, the name in the listing may differ in case from that by which it was found.
     let listed = all.contains(sidecar) ? sidecar : all.first(where: isAlike) ?? sidecar
     func isAlike(_ name: [UInt8]) -> Bool {
       let isAlike = SidecarNames.folded(name) == folded || key != nil && AlikeName.key(name) == key
@@ -189,10 +191,10 @@ package struct FileDisposal: Sendable {
 
   // MARK: Removing
 
-  /// What a name begins with while it is on its way out.
+  /// The prefix of a name whose file is being removed.
   private static let hidden = Array(".reel-removing-".utf8)
 
-  /// Under another name first: between a look and a removal, the name may come to mean another file.
+  /// Removes the file. It is renamed first: between the check and the removal, its name may come to mean another file.
   private func remove(
     _ name: [UInt8], _ identity: FileIdentity, in directory: DirectoryHandle
   ) throws(SourceError) {
@@ -200,7 +202,7 @@ package struct FileDisposal: Sendable {
     onStep(.fileHidden)
     do throws(SourceError) {
       guard try directory.status(of: aside).identity.isSameFile(as: identity) else { throw .changed }
-      // From here on nobody opens it by its name.
+      // From here on no process can open it by its name.
       try checkWriters(of: aside, in: directory)
       let target = try PathBytes(aside)
       try Self.being("removed") { () throws(SystemError) in
@@ -213,10 +215,10 @@ package struct FileDisposal: Sendable {
     onStep(.fileRemoved)
   }
 
-  /// The same where it may have come to mean another file: a mark of this length, and the name.
+  /// The length of the random mark in names that ``dropped(_:longest:)`` returns.
   private static let droppedMarkLength = 12
 
-  /// A name that nobody else knows or uses, for what is called `name`.
+  /// Returns a name that nobody else knows or uses, for the file called `name`.
   static func dropped(_ name: [UInt8], longest: Int) -> [UInt8] {
     let mark =
       hiddenDropped + Array(SystemRandomness().name(length: droppedMarkLength).utf8) + Array("-".utf8)
@@ -225,7 +227,7 @@ package struct FileDisposal: Sendable {
 
   private static let hiddenDropped = Array(".reel-dropping-".utf8)
 
-  /// What a hidden name stands for; nil for any other name.
+  /// Returns the name for which a hidden name stands; nil for any other name.
   static func original(of name: [UInt8]) -> [UInt8]? {
     let length =
       name.starts(with: hidden)
@@ -234,8 +236,8 @@ package struct FileDisposal: Sendable {
     return name.count > length ? Array(name.dropFirst(length)) : nil
   }
 
-  /// What a crash has left on its way out gets its name back: it is dealt with anew.
-  /// - Parameter begun: what has been hidden since then is on its way out just now.
+  /// Gives a file that a crash left under a hidden name its own name back, so that it is dealt with again.
+  /// - Parameter begun: a file that was hidden since then is just being removed, and is left alone.
   static func putBack(_ path: SourcePath, unlessSince begun: Date) {
     let name = path.lastComponent.bytes
     guard let original = original(of: name),
@@ -243,7 +245,7 @@ package struct FileDisposal: Sendable {
       Double(status.identity.changedAt) / 1e9 < begun.timeIntervalSince1970,
       let folder = try? Folder(SourcePath(bytes: path.bytes.dropLast(name.count) + ".".utf8))
     else { return }
-    // Where it was to have another name for a moment, it may have its own as well.
+    // If it was to have two names only for a moment, it may still have its own.
     if (try? folder.directory.status(of: original))?.directoryIdentity == status.directoryIdentity {
       return folder.unlink(name)
     }
@@ -252,7 +254,7 @@ package struct FileDisposal: Sendable {
     }
   }
 
-  /// To the first name that is free.
+  /// Renames the file to the first name that is free.
   private func rename(
     _ name: [UInt8], _ wanted: [UInt8], markedBy mark: [UInt8] = [], in directory: DirectoryHandle
   ) throws(SourceError) -> [UInt8] {
@@ -268,7 +270,7 @@ package struct FileDisposal: Sendable {
   private struct Move {
     let directory: DirectoryHandle
     let folder: Folder
-    /// What the names of a file and its sidecar get, if that is free for both.
+    /// The number to begin with in the names of a file and its sidecar: free for both when the move began.
     let number: Int
     let isCancelled: () -> Bool
 
@@ -290,7 +292,7 @@ package struct FileDisposal: Sendable {
       let status: FileStatus
       do { status = try folder.directory.status(of: moved) } catch { return moved }
       if status.identity.isSameFile(as: file.identity), hasNoWriters(moved, in: folder) { return moved }
-      // Something else has come in its place just before, or somebody has opened it.
+      // Another file has taken its place just before, or a process has opened it.
       if reason != nil { folder.unlink(moved + Folder.explanation) }
       let origin = Folder(directory)
       _ = try origin.firstFree(name) { other throws(SystemError) in
@@ -308,8 +310,8 @@ package struct FileDisposal: Sendable {
     return true
   }
 
-  /// Calls `take` with the first name that is free. What says why a file is there comes before it: nobody would write that
-  /// after a crash.
+  /// Calls `take` with the first name that is free. The text that explains why the file is there is written before it,
+  /// as nothing would write it after a crash.
   private func place(
     _ name: [UInt8], _ move: Move, because reason: String?,
     _ take: ([UInt8]) throws(SystemError) -> Void
@@ -331,7 +333,7 @@ package struct FileDisposal: Sendable {
     }
   }
 
-  /// To another file system: copied, synced, compared, and only then removed.
+  /// Copies the file to another file system, syncs and compares the copy, and only then removes the file.
   private func copy(
     _ file: FoundFile, _ name: [UInt8], _ move: Move, because reason: String?
   ) throws(SourceError) -> [UInt8] {
@@ -385,19 +387,19 @@ package struct FileDisposal: Sendable {
     return moved
   }
 
-  /// The original stays, and the next attempt makes another copy.
+  /// Removes the copy. The original stays, and the next attempt makes another copy.
   private func withdraw(_ moved: [UInt8], of draft: Draft, from folder: Folder, with reason: String?) {
     guard draft.has(moved) else { return }
     folder.unlink(moved)
     if reason != nil { folder.unlink(moved + Folder.explanation) }
   }
 
-  /// Which folder is meant, for a sentence.
+  /// The target folder, for a sentence.
   private var toFolder: String {
     if case .move(let folder) = kind { " to \(folder.text)" } else { "" }
   }
 
-  /// Does `body`, of which the file is to be `task`, such as "removed".
+  /// Runs `body`, and reports its failure as that of `task`, such as "removed".
   static func being<Value>(
     _ task: String, _ body: () throws(SystemError) -> Value
   ) throws(SourceError) -> Value {

@@ -2,22 +2,23 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Whether a file may still be written to by whoever has it open.
+/// Whether a process that has a file open may still write to it.
 package enum FileWriters: Hashable, Sendable {
-  /// Nobody has it open for writing, or mapped so.
+  /// No process has it open or mapped for writing.
   case none
-  /// Somebody has.
+  /// Some process has.
   case some
-  /// The kernel does not say: it is another user's file, or other machines may write to it.
+  /// The kernel does not tell: it is another user's file, or other machines may write to it.
   case unknown
 
-  /// Asks the kernel. Blocks as long as a system call does.
+  /// Asks the kernel. Blocks for as long as a system call does.
   /// - Parameter file: open for reading only.
   package init(of file: Descriptor) {
     let (answer, type) = file.holding { (reel_has_writers($0), reel_file_system_type("/proc/self/fd/\($0)")) }
     switch answer {
     case 0 where LocalFileSystem.includes(type): self = .none
-    // FUSE knows who has it open on this machine; NFS and SMB say the same of files that nobody has open.
+    // FUSE knows which of this machine's processes have it open. NFS and SMB give this answer even for files that are
+    // not open.
     case 1 where LocalFileSystem.includes(type) || type == Self.fuse: self = .some
     default: self = .unknown
     }
@@ -25,7 +26,8 @@ package enum FileWriters: Hashable, Sendable {
 
   private static let fuse: UInt32 = 0x6573_5546
 
-  /// Whether the kernel says so of every user's files: this process has `CAP_LEASE`, and that not only in a user namespace.
+  /// Whether the kernel tells this of every user's files: this process has `CAP_LEASE`, and not only in a user
+  /// namespace.
   static let areKnownOfAllUsers: Bool = {
     guard let map = text("/proc/self/uid_map"), let status = text("/proc/self/status"),
       map.split(whereSeparator: \.isWhitespace).elementsEqual(["0", "0", "4294967295"]),
@@ -46,15 +48,15 @@ package enum FileWriters: Hashable, Sendable {
 }
 
 extension OpenedFile {
-  /// Whether anybody may still write to it.
+  /// Whether any process may still write to it.
   func writers() -> FileWriters { FileWriters(of: file) }
 
-  /// Whether more of it is holes than is copied and hashed in no time.
+  /// Whether it has more holes than can be copied and hashed in no time.
   func hasManyHoles(_ size: Int64) -> Bool {
     storedBytes().map { size - min(size, $0) > 64 << 20 } ?? false
   }
 
-  /// Whether parts of it were never written: room that was reserved for what is to come, or left out as zeros. False where
+  /// Whether parts of it were never written: space reserved for what is to come, or zeros that were left out. False if
   /// the file system does not tell.
   func hasHoles(_ size: Int64) -> Bool {
     file.holding { number in
@@ -66,19 +68,20 @@ extension OpenedFile {
 
 /// How it is known that a file's writer is done with it.
 package enum Closing: Hashable, Sendable {
-  /// The kernel says that nobody has it open for writing. What lies elsewhere is whole, or not there.
+  /// The kernel says that no process has it open for writing. A remote file always counts as closed: it is whole, or
+  /// not there.
   case proven
-  /// The kernel has told that its writer closed it, or it was moved here as it is; and does not say who has it open.
+  /// The kernel has reported that its writer closed it, or that it was moved here, but does not say who has it open.
   case seen
-  /// It has not changed for so long that the user takes it for closed.
+  /// It has been unchanged for so long that it counts as closed.
   case presumed
-  /// It has not changed for a while, which is all that is known: it is not to be moved or removed.
+  /// It has been unchanged for a while, and nothing else is known: it must not be moved or removed.
   case unknown
 }
 
 extension FileIdentity {
-  /// Whether a file that was closed in the state `closed` was not written to since: a new time that was set by hand is no
-  /// change of its bytes.
+  /// Whether a file that was closed in the state `closed` was not written to since. A modification time that was set
+  /// explicitly is no change of its bytes.
   func isAsClosed(_ closed: FileIdentity) -> Bool {
     guard device == closed.device, inode == closed.inode, size == closed.size else { return false }
     return modifiedAt == closed.modifiedAt || modifiedAt != changedAt

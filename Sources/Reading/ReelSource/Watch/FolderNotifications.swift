@@ -2,22 +2,23 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// What the kernel tells of folders while they are watched (inotify(7)).
+/// The kernel's notifications about watched folders (inotify(7)).
 package final class FolderNotifications: Sendable {
   package enum Change: Hashable, Sendable {
-    /// Somebody who could write to it has closed it, or it was moved here as it is.
+    /// A process that could write to the file has closed it, or it was moved here.
     case closed(SourcePath)
-    /// Somebody has opened a file, for reading or writing: the kernel does not say. Only told with ``init(tellsOpening:)``.
+    /// A process has opened a file for reading or writing; the kernel does not say which. Reported only with
+    /// ``init(tellsOpening:)``.
     case opened(SourcePath)
-    /// Somebody who could only read it has closed it. Told as `opened` is.
+    /// A process that could only read the file has closed it. Reported only if `opened` is.
     case leftUnchanged(SourcePath)
     /// It is new: a file that is being written, or a folder.
     case appeared(SourcePath)
     /// It was removed, or moved elsewhere.
     case gone(SourcePath, isFolder: Bool)
-    /// The watched folder itself is not what it was.
+    /// The watched folder itself was moved, removed or unmounted.
     case lost
-    /// More has happened than the kernel remembers.
+    /// More has happened than the kernel could queue.
     case overflowed
   }
 
@@ -25,7 +26,7 @@ package final class FolderNotifications: Sendable {
   private let folders = Mutex<[Int32: SourcePath]>([:])
   /// The folder that was watched first.
   private let root = Mutex<SourcePath?>(nil)
-  /// Why not every folder is watched.
+  /// Why not every folder is watched; nil if every one is.
   private let reason = Mutex<String?>(nil)
 
   private let interests: UInt32
@@ -34,20 +35,21 @@ package final class FolderNotifications: Sendable {
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF
       | IN_ONLYDIR)
 
-  /// - Parameter tellsOpening: whether it is told that files are opened, which is some events more for each.
-  /// - Throws: where the user has too many (`fs.inotify.max_user_instances`).
+  /// - Parameter tellsOpening: whether the opening of files is reported, which takes some more events for each.
+  /// - Throws: if the user has too many instances (`fs.inotify.max_user_instances`).
   package init(tellsOpening: Bool = false) throws(SystemError) {
     interests = tellsOpening ? Self.interests | Self.openings : Self.interests
     queue = Descriptor(
       adopting: try retryingInterrupts("inotify_init1") { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) })
   }
 
-  /// How many folders are watched.
+  /// The number of folders that are watched.
   package var count: Int { folders.withLock { $0.count } }
 
-  /// Watches a folder, but not those in it: what is listed from now on, and what changes later, is all that there is.
+  /// Watches a folder, but not those in it. A listing that begins after this and the later changes together miss
+  /// nothing.
   func watch(_ path: SourcePath, _ folder: Descriptor) {
-    // By the descriptor: its name may mean another one by now.
+    // By the descriptor, as its name may mean another folder by now.
     let isLocal = folder.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
     guard isLocal else {
       return fallShort("\(path) is on a file system that may not tell what is written to it")
@@ -55,7 +57,7 @@ package final class FolderNotifications: Sendable {
     let number = queue.holding { queue in
       folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", interests) }
     }
-    // Gone already, or too many (`fs.inotify.max_user_watches`).
+    // It is gone already, or there are too many watches (`fs.inotify.max_user_watches`).
     guard number >= 0 else {
       if errno != ENOENT {
         fallShort(
@@ -69,11 +71,11 @@ package final class FolderNotifications: Sendable {
 
   private func fallShort(_ why: String) { reason.withLock { $0 = $0 ?? why } }
 
-  /// Why there are folders that are not watched: the user watches too many, or the kernel does not tell of them. Nil where
-  /// there are none.
+  /// Why some folders are not watched: the user has too many watches, or the kernel does not report changes there. Nil
+  /// if all are watched.
   var shortcoming: String? { reason.withLock { $0 } }
 
-  /// Waits until there are changes, `other` is readable, or the time is over.
+  /// Waits until there are changes, `other` is readable, or the time is up.
   static func wait(for all: [FolderNotifications], or other: Int32, atMost patience: Duration) {
     var requests = (all.map(\.queue.rawValue) + [other]).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -81,7 +83,7 @@ package final class FolderNotifications: Sendable {
     withExtendedLifetime(all) { _ = poll(&requests, nfds_t(requests.count), patience.milliseconds) }
   }
 
-  /// What has changed since the last call, some of it; nothing when nothing has.
+  /// Returns some of the changes since the last call; none if there are none.
   package func changes() -> [Change] {
     let size = 64 << 10
     return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
@@ -106,7 +108,7 @@ package final class FolderNotifications: Sendable {
     if has(IN_Q_OVERFLOW) { return .overflowed }
     guard let folder = folders.withLock({ $0[event.wd] }) else { return nil }
     if has(IN_IGNORED) {
-      // What it means has been told before.
+      // The cause has been reported before.
       folders.withLock { $0[event.wd] = nil }
       return nil
     }
@@ -119,14 +121,14 @@ package final class FolderNotifications: Sendable {
     }
     let path = folder.appending(name)
     if has(IN_DELETE | IN_MOVED_FROM) {
-      // One that was removed is empty, and is watched no more by itself.
+      // A folder that was removed is empty, and its watch ends by itself.
       if has(IN_ISDIR), has(IN_MOVED_FROM) { leave(path) }
       return .gone(path, isFolder: has(IN_ISDIR))
     }
     return has(IN_ISDIR) || has(IN_CREATE) ? .appeared(path) : .closed(path)
   }
 
-  /// What moves away is not watched any more: what happens there would be told under its old name.
+  /// Stops watching a folder that was moved away: changes in it would be reported under its old name.
   private func leave(_ path: SourcePath) {
     let below = path.bytes + [UInt8(ascii: "/")]
     let left = folders.withLock { folders in
@@ -139,7 +141,7 @@ package final class FolderNotifications: Sendable {
 }
 
 extension Duration {
-  /// At least one, for a wait that is any.
+  /// Rounded up, so that no wait becomes zero.
   fileprivate var milliseconds: Int32 {
     Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 + 1)
   }

@@ -2,24 +2,24 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// A folder or a bucket that is watched: gives the files in it once each is settled, first those that are there, then
-/// those that come.
+/// A watched folder or bucket. It yields each file in it once that is settled: first those that are there, then those
+/// that arrive.
 ///
-/// A folder is watched before it is listed, so nothing falls in between. Where the kernel tells nothing (network file
-/// systems, FUSE), and of buckets, the whole is listed again and again.
+/// A folder is watched before it is listed, so nothing is missed in between. Where the kernel reports no changes
+/// (network file systems, FUSE), and for buckets, everything is listed at intervals.
 package struct FolderWatch: Sendable {
   package struct Settings: Sendable {
     package var waits: SettlingFiles.Waits
-    /// How often the whole is listed where nothing is told.
+    /// How often everything is listed where changes are not reported.
     package var interval: Duration
-    /// Whether it is listed so in any case.
+    /// Whether everything is listed at that interval even if changes are reported.
     package var polls: Bool
-    /// After how long without a change a file counts as closed where nobody can tell; nil for never.
+    /// How long a file has to be unchanged to count as closed if nothing can tell; nil for never.
     package var presumesClosed: Duration?
-    /// When the watch began, by the clock that files' times are of.
+    /// When the watch began, by the clock of the files' timestamps.
     package var begun: Date
 
-    /// - Parameters: as the properties.
+    /// - Parameters: see the properties.
     package init(
       waits: SettlingFiles.Waits, interval: Duration, polls: Bool, presumesClosed: Duration? = nil,
       begun: Date = .distantPast
@@ -29,17 +29,17 @@ package struct FolderWatch: Sendable {
     }
   }
 
-  /// What is known of a file that is settled.
+  /// What is known of a settled file.
   package struct Settled: Hashable, Sendable {
-    /// How long it has not changed.
+    /// How long it has been unchanged.
     package let rest: Duration
     package let closing: Closing
-    /// What it was when its writer was seen to close it.
+    /// Its state when its writer was seen to close it.
     let closed: FileIdentity?
     var holes = Holes.none
-    /// Whether parts of it were never written: room that was reserved for what is to come, or left out as zeros.
+    /// Whether parts of it were never written: space reserved for what is to come, or zeros that were left out.
     package var hasHoles: Bool { holes != .none }
-    /// Whether most of it is holes: to copy and to read it takes longer than what is there would.
+    /// Whether it has so many holes that copying and reading it takes longer than its data would.
     package var isSparse: Bool { holes == .most }
   }
 
@@ -50,21 +50,21 @@ package struct FolderWatch: Sendable {
   package enum Finding: Sendable {
     /// It is settled.
     case file(FoundFile, Settled)
-    /// It has not changed for a while, and somebody has it open for writing all the same.
+    /// It has been unchanged for a while, but a process has it open for writing.
     case open(SourcePath)
     case failed(SourcePath, SourceError)
     case notice(Notice)
   }
 
-  /// What is to be told of the folder itself.
+  /// Something to report about the folder itself.
   package enum Notice: Hashable, Sendable {
-    /// It is not there, or not mounted: it is waited for.
+    /// It is missing, or not mounted; the watch waits for it.
     case gone
     /// It is there again.
     case back
-    /// It is listed again and again, because of what is said.
+    /// It is listed at intervals, for the given reason.
     case polled(because: String)
-    /// More has happened than the kernel remembers: everything is looked at again.
+    /// More has happened than the kernel could queue, so everything is looked at again.
     case overflowed
   }
 
@@ -74,26 +74,26 @@ package struct FolderWatch: Sendable {
   private let settings: Settings
   private var settling: SettlingFiles
   private var notifications: FolderNotifications?
-  /// Which folder is watched; nil while it is not there.
+  /// The identity of the folder that is watched; nil while it is missing.
   private var identity: DirectoryIdentity?
-  /// When it was looked at first, by the clock that files' times are of.
+  /// When it was first looked at, by the clock of the files' timestamps.
   private var begun: Date?
   private var hasBegun = false
   private var hasChecked = false
-  /// Whether the kernel has said that the folder is not what it was: the next one may have its very identity.
+  /// Whether the kernel has reported that the folder is lost. Its successor may have the very same identity.
   private var isLost = false
-  /// Whether something was mounted there: what lies beneath it is not what is to be watched.
+  /// Whether something was mounted there. If so, the folder beneath the mount is not the one to be watched.
   private var wasMounted = false
   private var polls: Bool
   /// Nil before the folder is watched.
   private var mountTable: MountTable?
-  /// What is mounted below the folder, as far as that was looked into.
+  /// The mounts below the folder, as far as is known.
   private var mounts: [[UInt8]: [UInt8]] = [:]
-  /// What is to be looked at, and whether its writer has closed it.
+  /// The paths to look at, each with whether its writer has closed it.
   private var noticed: [SourcePath: Bool] = [:]
-  /// Files that were opened again after their writer had closed them, by how often: whoever has them open may write.
+  /// Files that were opened again after their writer had closed them, and how often: whoever has them open may write.
   private var reopened: [SourcePath: Int] = [:]
-  /// Videos whose sidecars can't be used, and what those are, by the names of these.
+  /// Videos whose sidecars can't be used, with the state of the sidecar, by the sidecar's name.
   private var invalidSidecars: [SidecarKey: [SourcePath: FileDisposal.SidecarState]] = [:]
   private var needsListing = false
   private var nextListing: Duration?
@@ -103,13 +103,13 @@ package struct FolderWatch: Sendable {
   private struct Walk {
     let items: SourceWalk
     let isWhole: Bool
-    /// What was seen being closed, and has not been looked at yet.
+    /// The files that were seen being closed, but have not been looked at yet.
     var closed: Set<SourcePath>
     var seen: Set<Int> = []
     var isComplete = true
   }
 
-  /// What names that print alike have in common.
+  /// A folder and a key that is equal for sidecar names printing alike.
   private struct SidecarKey: Hashable {
     let folder: [UInt8]
     let name: String
@@ -122,13 +122,13 @@ package struct FolderWatch: Sendable {
     init(of video: SourcePath) { self.init(Sidecar.name(for: video.lastComponent.bytes), beside: video) }
   }
 
-  /// How often it is seen whether the folder is still there.
+  /// How often to check that the folder is still there.
   private static let checks = Duration.seconds(2)
-  /// When everything is listed again because something could not be looked into: nothing tells when it can be.
+  /// When everything is listed again after something could not be read: nothing reports when it can be.
   private static let nextTry = Duration.seconds(60)
-  /// When everything is listed again because a folder has gone: what is remembered of its files goes only then.
+  /// When everything is listed again after a folder has gone: only that discards what is remembered of its files.
   private static let tidying = Duration.seconds(3600)
-  /// Files that are looked at before new changes are.
+  /// How many files are looked at before new changes are read.
   private static let portion = 256
 
   package init(_ input: SourceInput, options: WalkOptions, settings: Settings) {
@@ -137,15 +137,15 @@ package struct FolderWatch: Sendable {
     polls = settings.polls || input.isRemote
   }
 
-  /// Whether something is mounted at a path, which is that directory; nil where that can't be told.
+  /// Whether something is mounted at a path, which leads to that directory; nil if that can't be determined.
   var isMounted: @Sendable (SourcePath, DirectoryIdentity) -> Bool? = { path, directory in
     DirectoryIdentity(at: path.appending("..".utf8)).map { $0.device != directory.device }
   }
 
-  /// Whether anybody may still write to a file.
+  /// Whether any process may still write to a file.
   var writers: @Sendable (OpenedFile) -> FileWriters = { $0.writers() }
 
-  /// Why nothing that is in the folder could be taken in; nil where it could, and for a bucket. Blocks.
+  /// Returns why nothing in the folder could be ingested; nil if it could, and for a bucket. Blocks.
   package func obstacle() -> SourceError? {
     guard !input.isRemote,
       case .failed(path, let error) = SourceWalk(inputs: [input], options: options).next(upTo: 1).first
@@ -153,15 +153,15 @@ package struct FolderWatch: Sendable {
     return error
   }
 
-  /// Files that are not settled.
+  /// The number of files that are not settled.
   package var waiting: Int { settling.count + noticed.count }
 
   package var isRemote: Bool { input.isRemote }
 
-  /// Whether it is there.
+  /// Whether the folder is there; always true for a bucket.
   package var isThere: Bool { input.isRemote || identity != nil }
 
-  /// How many folders the kernel watches.
+  /// The number of folders that the kernel watches.
   package var watchedFolders: Int { notifications?.count ?? 0 }
 
   /// Whether everything that was there at the beginning has been looked at.
@@ -169,23 +169,24 @@ package struct FolderWatch: Sendable {
 
   // MARK: Looking
 
-  /// What is settled by now, at most `count`; nothing when nothing is. Blocks for as long as it takes to look.
+  /// Returns what is settled by now, having looked at no more than `count` files; nothing if nothing is. Blocks for as
+  /// long as it takes to look.
   /// - Parameters:
-  ///   - now: counted from any one moment.
-  ///   - date: the same, by the clock that files' times are of.
+  ///   - now: counted from an arbitrary moment.
+  ///   - date: the same moment, by the clock of the files' timestamps.
   package mutating func next(upTo count: Int, at now: Duration, _ date: Date) -> [Finding] {
     begun = begun ?? date
     var found = check(at: now)
     guard isThere else { return found }
     found += readChanges(at: now)
-    // Before anything is looked at: it would be in another folder.
+    // Before anything is looked at, which would be in another folder.
     if isLost { found += check(at: now) }
     guard isThere else { return found }
     if walk == nil { beginWalk(at: now) }
     guard let walk else { return found }
     let items = walk.items.next(upTo: count)
-    // Whoever opened it before it was looked at may have written what was seen of it, after that closing. Before this
-    // process opens it, which is told, too.
+    // A process that opened a file before it was looked at may have written what was seen of it, after that closing.
+    // Read the changes before this process opens the file, which is reported, too.
     if !walk.closed.isEmpty { found += readChanges(at: now) }
     if items.isEmpty {
       end(walk, at: now, &found)
@@ -213,7 +214,7 @@ package struct FolderWatch: Sendable {
     guard !portion.isEmpty else { return }
     var options = options
     if let notifications { options.onFolder = { notifications.watch($0, $1) } }
-    // In order, so that two runs over the same changes are alike.
+    // Sorted, so that two runs over the same changes are alike.
     let inputs = portion.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map {
       SourceInput(path: $0, beneath: path)
     }
@@ -235,7 +236,7 @@ package struct FolderWatch: Sendable {
       (notifications, polls) = (nil, true)
       found.append(.notice(.polled(because: shortcoming)))
     }
-    // Also where it is a new folder that can't be watched: no listing has asked for the next one.
+    // Also if a new folder can't be watched, as no listing has scheduled the next one.
     if polls, ended.isWhole || shortcoming != nil { nextListing = now + settings.interval }
   }
 
@@ -243,7 +244,7 @@ package struct FolderWatch: Sendable {
     switch item {
     case .candidate(let file):
       walk?.seen.insert(file.path.hashValue)
-      // Times of another machine's clock say nothing.
+      // Timestamps from another machine's clock say nothing.
       let age = polls ? 0 : date.timeIntervalSince1970 - Double(file.identity.changedAt) / 1e9
       let isClosed = file.isRemote || isSeenClosed(file.path)
       let closed = isClosed ? file.identity : settling.closing(of: file.path)
@@ -259,11 +260,11 @@ package struct FolderWatch: Sendable {
       if let begun { FileDisposal.putBack(path, unlessSince: begun) }
       return nil
     case .failed(let path, let error):
-      // Behind a link in it is nothing that was seen.
+      // A link in the folder does not hide anything that was seen.
       if error.code != .isLink || path == self.path { walk?.isComplete = false }
       walk?.seen.insert(path.hashValue)
       switch error.code {
-      // Whether the folder itself is there, its check tells.
+      // The check of the folder itself reports whether it is there.
       case .notFound where path != self.path || !input.isRemote, .sourceChanged:
         settling.forget(path)
         if error.code == .sourceChanged { settling.noticed(path, at: now) }
@@ -278,13 +279,13 @@ package struct FolderWatch: Sendable {
   }
 
   private mutating func isSeenClosed(_ path: SourcePath) -> Bool {
-    // Only now: that this process opens it from now on says nothing of it.
+    // Not earlier: that this process opens it from now on says nothing about it.
     guard walk?.closed.remove(path) != nil else { return false }
-    // After too many changes nobody knows whether it was opened again.
+    // After an overflow, it is unknown whether the file was opened again.
     return reopened[path] == nil && !needsListing
   }
 
-  /// Gives a file that has been left alone for long enough, unless somebody may still write to it.
+  /// Yields a file that has been left alone for long enough, unless a process may still write to it.
   private mutating func settled(
     _ file: FoundFile, _ rest: Duration, closed: FileIdentity?, _ wasTold: Bool, at now: Duration
   ) -> Finding? {
@@ -296,7 +297,7 @@ package struct FolderWatch: Sendable {
       switch error.code {
       case .sourceChanged: settling.changed(file.path, closed: closed, at: now)
       case .notFound: settling.forget(file.path)
-      // Whoever takes it in finds out, and tells.
+      // Ingesting it finds the cause, and reports it.
       default: return .file(file, Settled(rest: rest, closing: .unknown, closed: closed))
       }
       return nil
@@ -312,7 +313,7 @@ package struct FolderWatch: Sendable {
         file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, holes,
         at: now)
     case .unknown:
-      // Room that was reserved is not written yet, whoever has closed it.
+      // Space that was reserved is not written yet, even if the writer has closed the file.
       if closed != nil, !hasHoles {
         return give(file, rest, once: .zero, .seen, closed: closed, holes, at: now)
       }
@@ -327,15 +328,17 @@ package struct FolderWatch: Sendable {
     }
   }
 
-  /// What nobody had written to for so long when the watch began is not being written.
+  /// How long, in seconds, a file must have been unchanged when the watch began to be certain that it is not being
+  /// written.
   private static let leftAlone = 3600.0
 
   private func wasLeft(_ file: FoundFile) -> Bool {
-    // Times of another machine's clock say nothing.
+    // Timestamps from another machine's clock say nothing.
     !polls
       && Double(file.identity.changedAt) / 1e9 <= settings.begun.timeIntervalSince1970 - Self.leftAlone
   }
 
+  /// Yields the file if it has been left alone for long enough; otherwise lets it wait.
   /// - Parameter needed: how long it must have been left alone.
   private mutating func give(
     _ file: FoundFile, _ rest: Duration, once needed: Duration, _ closing: Closing, closed: FileIdentity?,
@@ -349,7 +352,7 @@ package struct FolderWatch: Sendable {
     return nil
   }
 
-  /// Where nothing else asks for another listing.
+  /// Schedules another listing, unless everything is listed at intervals anyway.
   private mutating func list(within delay: Duration, at now: Duration) {
     guard !polls else { return }
     nextListing = min(nextListing ?? now + delay, now + delay)
@@ -393,7 +396,7 @@ package struct FolderWatch: Sendable {
     return found
   }
 
-  /// What was mounted below the folder, or is no more, is looked through: the kernel tells nothing of that otherwise.
+  /// Has mounts that were added or removed below the folder looked at, as nothing else reports them.
   private mutating func noticeMounts(in current: DirectoryIdentity?) {
     guard notifications != nil, current == identity, let mountTable, mountTable.hasChanged() else { return }
     let found = mountedBelow()
@@ -402,7 +405,7 @@ package struct FolderWatch: Sendable {
     for place in changed where options.obstacle(onWay: place) == nil {
       let path = path.appending(place)
       noticed[path] = noticed[path] ?? false
-      // What was known of the files that are not there any more goes.
+      // That listing discards what is known of files that are gone.
       list(within: Self.tidying, at: nextCheck)
     }
   }
@@ -412,7 +415,7 @@ package struct FolderWatch: Sendable {
     return mountTable.mounts(below: folder)
   }
 
-  /// The folder that is to be watched; nil while there is none, and where something was mounted and is no more.
+  /// Returns the folder to be watched; nil if there is none, or if what was mounted there is no longer.
   private mutating func present() -> DirectoryIdentity? {
     guard let current = DirectoryIdentity(at: path) else { return nil }
     let isMounted = isMounted(path, current)
@@ -435,8 +438,8 @@ package struct FolderWatch: Sendable {
             reopened[path, default: 0] += 1
           }
         case .leftUnchanged(let path):
-          // Never the last: the kernel tells of two openings that nobody has read of yet as of one, and the other may be a
-          // writer's.
+          // Never to zero: the kernel merges two reports of an opening that have not been read yet, and the other
+          // opening may be a writer's.
           if let openings = reopened[path], openings > 1 { reopened[path] = openings - 1 }
         case .appeared(let path): noticed[path] = noticed[path] ?? false
         case .gone(let path, let isFolder):
@@ -450,42 +453,42 @@ package struct FolderWatch: Sendable {
           needsListing = true
         }
       }
-      // What is known already is looked at first when there is no end of it.
+      // If the changes never end, look first at what is known already.
       if noticed.count > 1 << 16 { break }
     }
     return found
   }
 
-  // MARK: What became of them
+  // MARK: What happened to the files
 
-  /// The file that is at `path`; nil where none is that would be taken in. Blocks.
+  /// Returns the file at `path`; nil if there is none that would be ingested. Blocks.
   package func find(_ path: SourcePath) -> FoundFile? {
     let walk = SourceWalk(inputs: [SourceInput(path: path, beneath: self.path)], options: options)
     guard case .candidate(let file) = walk.next(upTo: 1).first else { return nil }
     return file
   }
 
-  /// It looks cut off: it is given again when it has been left alone for longer.
-  /// - Returns: false when it has been for long enough.
+  /// Reports that the file looks cut off: it is yielded again when it has been left alone for longer.
+  /// - Returns: false if it has been left alone for long enough.
   @discardableResult
   package mutating func looksCutOff(_ file: FoundFile, _ settled: Settled, at now: Duration) -> Bool {
     settling.looksCutOff(file.path, file.identity, after: settled.rest, closed: settled.closed, at: now)
   }
 
-  /// It could not be dealt with now: it is given again after `delay`, or when it changes.
+  /// Reports that the file could not be dealt with now: it is yielded again after `delay`, or when it changes.
   package mutating func retry(
     _ file: FoundFile, _ settled: Settled, after delay: Duration, at now: Duration
   ) {
     settling.retry(file.path, file.identity, after: delay, closed: settled.closed, at: now)
   }
 
-  /// It has changed since it was given.
+  /// Reports that the file has changed since it was yielded.
   package mutating func changed(_ file: FoundFile, _ settled: Settled, at now: Duration) {
     settling.changed(file.path, closed: settled.closed, at: now)
   }
 
-  /// It can't be dealt with as long as its sidecar is what it was when it was given: it is given again once that is
-  /// another.
+  /// Reports that the file can't be dealt with as long as its sidecar is what it was when the file was yielded. The
+  /// file is yielded again once the sidecar is different.
   package mutating func hasInvalidSidecar(
     _ file: FoundFile, _ sidecar: FileDisposal.SidecarState, at now: Duration
   ) {
@@ -494,7 +497,7 @@ package struct FolderWatch: Sendable {
     lookAgain(at: key, now)
   }
 
-  /// Something has happened to what may be a sidecar.
+  /// Looks again at the videos to which a changed file may be the sidecar.
   private mutating func noticedSidecar(_ path: SourcePath, at now: Duration) {
     let name = path.lastComponent.bytes
     guard !invalidSidecars.isEmpty, Sidecar.isName(name) else { return }
@@ -506,7 +509,8 @@ package struct FolderWatch: Sendable {
       let file = find(video)
       if let file, FileDisposal.SidecarState(beside: file) == sidecar { continue }
       forgetSidecar(of: video)
-      // One that is gone for a moment, as programs save files, is no reason to take the video in without it.
+      // A sidecar that is missing for a moment, as when programs save files, is no reason to ingest the video without
+      // it.
       if file != nil { settling.changed(video, at: now) }
     }
   }
@@ -518,7 +522,7 @@ package struct FolderWatch: Sendable {
     if invalidSidecars[key]?.isEmpty == true { invalidSidecars[key] = nil }
   }
 
-  /// It is not where it was.
+  /// Reports that the file is no longer where it was.
   package mutating func left(_ path: SourcePath) {
     settling.forget(path)
     forgetSidecar(of: path)
@@ -526,9 +530,9 @@ package struct FolderWatch: Sendable {
 
   // MARK: Waiting
 
-  /// How long there is nothing to do, unless something is told.
+  /// Returns how long there is nothing to do, unless a change is reported.
   func pause(at now: Duration) -> Duration {
-    // Nothing in it can be looked at before it is there again.
+    // Nothing in the folder can be looked at before it is there again.
     guard isThere else { return max(.zero, nextCheck - now) }
     if walk != nil || needsListing || !noticed.isEmpty { return .zero }
     let next = [settling.nextDue, nextListing, input.isRemote ? nil : nextCheck].compactMap(\.self).min()

@@ -1,19 +1,18 @@
 import Glibc
 import ReelCore
 
-/// What is mounted below a folder: nothing else tells of a file system that is mounted in a folder that is watched, or is no
-/// more.
+/// The mounts below a folder: nothing else reports that a file system was mounted or unmounted in a watched folder.
 package final class MountTable: Sendable {
   private let file: Descriptor
 
-  /// Nil where there is no `/proc`.
+  /// Returns nil if there is no `/proc`.
   package init?() {
     let number = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { return nil }
     file = Descriptor(adopting: number)
   }
 
-  /// Whether anything was mounted or unmounted since the last call, or since the beginning (proc_pid_mounts(5)).
+  /// Whether anything was mounted or unmounted since the last call, or since this was created (proc_pid_mounts(5)).
   func hasChanged() -> Bool {
     file.holding { number in
       var request = pollfd(fd: number, events: Int16(POLLPRI), revents: 0)
@@ -21,7 +20,7 @@ package final class MountTable: Sendable {
     }
   }
 
-  /// What is mounted below `folder`: paths from there, each with what tells one mount from another. Blocks.
+  /// Returns the mounts below `folder`: paths relative to it, each with what tells one mount from another. Blocks.
   func mounts(below folder: DirectoryHandle) -> [[UInt8]: [UInt8]] {
     guard let root = folder.descriptor.realPath else { return [:] }
     let bytes = file.holding { number -> [UInt8]? in
@@ -40,13 +39,13 @@ package final class MountTable: Sendable {
       guard fields.count == 6, case let place = unescaped(fields[4]), place.starts(with: folder),
         place.count > folder.count
       else { continue }
-      // The one that was mounted last is that which is seen: its line comes behind.
+      // Of several mounts in one place the last is visible, and its line comes last.
       mounts[Array(place.dropFirst(folder.count))] = Array(line)
     }
     return mounts
   }
 
-  /// Spaces and the like are `\040`.
+  /// Decodes octal escapes: a space is `\040`.
   private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
     var (text, rest) = ([UInt8](), field)
     while let byte = rest.popFirst() {

@@ -1,23 +1,23 @@
 import ReelCore
 
-/// When the files of a watched folder are taken in: as soon as their writer has closed them, else once they have not
-/// changed for a while.
+/// Decides when the files of a watched folder are ingested: as soon as their writer has closed them, otherwise once
+/// they have been unchanged for a while.
 ///
-/// It is told what is seen, and when; it asks nothing itself. Times are counted from any one moment.
+/// It is told what is seen, and when; it looks at nothing itself. Times are counted from an arbitrary moment.
 package struct SettlingFiles: Sendable {
-  /// How long a file is left alone.
+  /// How long files are left alone.
   package struct Waits: Hashable, Sendable {
-    /// One that nobody is known to have closed.
+    /// For a file that is not known to be closed.
     package var settle: Duration
-    /// One that looks cut off, or has parts that were never written.
+    /// For a file that looks cut off, or has parts that were never written.
     package var secondLook: Duration
-    /// One of which nobody can tell whether it is still open.
+    /// For a file of which nothing can tell whether it is still open.
     package var unknown: Duration
 
-    /// How many times longer such a one is left alone than others.
+    /// How many times longer such a file is left alone than others.
     private static let patience = 30
 
-    /// - Parameters: as the properties; `unknown` by default follows from `settle`.
+    /// - Parameters: see the properties; `unknown` by default follows from `settle`.
     package init(
       settle: Duration = .seconds(2), secondLook: Duration = .seconds(30), unknown: Duration? = nil
     ) {
@@ -26,30 +26,30 @@ package struct SettlingFiles: Sendable {
     }
   }
 
-  /// What becomes of a file that was seen.
+  /// What happens to a file that was seen.
   package enum Verdict: Hashable, Sendable {
-    /// It is looked at again when it is due.
+    /// It will be looked at again when it is due.
     case waits
-    /// It has not changed for so long.
+    /// It has been unchanged for so long.
     case settled(Duration)
-    /// It was settled in this very state.
+    /// It was settled before in this very state.
     case known
   }
 
   private struct Waiting {
     var identity: FileIdentity?
-    /// Since when it has not changed, as far as that was seen.
+    /// Since when it has been unchanged, as far as that was seen.
     var since: Duration
     var due: Duration
     /// How long it has to be left alone.
     var needed: Duration
-    /// Whether that its writer closes it says nothing.
+    /// Whether it does not count when its writer closes it.
     var mustRest = false
-    /// What it was when its writer was seen to close it last.
+    /// Its state when its writer was last seen to close it.
     var closed: FileIdentity?
-    /// Whether it was told that somebody keeps it open.
+    /// Whether it was reported that a process keeps it open.
     var isTold = false
-    /// Of its one entry in the schedule.
+    /// Identifies its one entry in the schedule.
     var ticket = 0
   }
 
@@ -57,34 +57,34 @@ package struct SettlingFiles: Sendable {
   private var waiting: [SourcePath: Waiting] = [:]
   private var schedule = DueTimes()
   private var lastTicket = 0
-  /// What was settled and is there, by hashes of path and state: a few bytes for each file.
+  /// The files that were settled and are still there, by hashes of path and state: a few bytes for each.
   private var done: [Int: Int] = [:]
-  /// Those of them, by their paths' hashes, of which nobody could tell whether they were closed.
+  /// The path hashes of those of which nothing could tell whether they were closed.
   private var unproven: Set<Int> = []
 
   package init(_ waits: Waits = Waits()) { self.waits = waits }
 
-  /// Files that are waited for.
+  /// The number of files that are waiting.
   package var count: Int { waiting.count }
 
-  /// When the next file is due; nil where none is waited for. It may turn out that one is due later.
+  /// When the next file is due; nil if none is waiting. It may turn out to be due later.
   package var nextDue: Duration? { schedule.first }
 
-  /// Something has happened to `path` that says nothing of its being done.
+  /// Records that something has happened to `path` that does not mean it is finished.
   package mutating func noticed(_ path: SourcePath, at now: Duration) {
     guard waiting[path] == nil else { return }
     wait(for: path, Waiting(identity: nil, since: now, due: now + waits.settle, needed: waits.settle))
   }
 
-  /// `path` is there, in the state `identity`.
+  /// Records that `path` was seen in the state `identity`.
   /// - Parameters:
-  ///   - age: how long it has not changed by its own times; zero where these can't be trusted.
+  ///   - age: how long it has been unchanged by its own timestamps; zero if these can't be trusted.
   ///   - isClosed: whether its writer has just closed it.
   package mutating func saw(
     _ path: SourcePath, _ identity: FileIdentity, age: Duration, isClosed: Bool, at now: Duration
   ) -> Verdict {
     if done[path.hashValue] == identity.hashValue {
-      // Now it is known, so it can be disposed of.
+      // Now it is known to be closed, so it can be disposed of.
       guard isClosed, unproven.remove(path.hashValue) != nil else { return .known }
     }
     let known = waiting[path]
@@ -106,11 +106,12 @@ package struct SettlingFiles: Sendable {
     return .waits
   }
 
-  /// What `path` was when its writer was seen to close it last; nil where that was not seen. To be asked before
-  /// ``saw(_:_:age:isClosed:at:)``, which forgets it with the file.
+  /// Returns the state of `path` when its writer was last seen to close it; nil if that was not seen. Call it before
+  /// ``saw(_:_:age:isClosed:at:)``, which forgets this with the file.
   func closing(of path: SourcePath) -> FileIdentity? { waiting[path]?.closed }
 
-  /// It was settled, has not changed for `rest`, and is given again once that is `needed`, or its writer closes it.
+  /// Records that a settled file has been unchanged for `rest`. It is settled again once that reaches `needed`, or its
+  /// writer closes it.
   mutating func rests(
     _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, until needed: Duration,
     closed: FileIdentity?, at now: Duration
@@ -122,8 +123,9 @@ package struct SettlingFiles: Sendable {
     )
   }
 
-  /// It was settled, has not changed for `rest`, and somebody has it open for writing: it is looked at again and again.
-  /// - Returns: whether that is to be told: it has not changed for as long as one that looks cut off, and it is new.
+  /// Records that a settled file, unchanged for `rest`, is open for writing. It is looked at again and again.
+  /// - Returns: whether to report that: it has been unchanged for as long as a file that looks cut off has to be, and
+  ///   was not reported.
   mutating func isOpen(
     _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, wasTold: Bool, at now: Duration
   ) -> Bool {
@@ -136,15 +138,15 @@ package struct SettlingFiles: Sendable {
     return isNew
   }
 
-  /// Whether it was told of `path` that somebody keeps it open. To be asked before ``saw(_:_:age:isClosed:at:)``.
+  /// Whether it was reported that a process keeps `path` open. Call it before ``saw(_:_:age:isClosed:at:)``.
   func isTold(_ path: SourcePath) -> Bool { waiting[path]?.isTold ?? false }
 
-  /// Between two looks at a file that is open.
+  /// The shortest time between two looks at a file that is open.
   private static let shortestPause = Duration.seconds(1)
 
-  /// It was settled, has not changed for `rest`, and looks cut off: it is settled again when it has been left alone for
-  /// longer.
-  /// - Returns: false when it has been for long enough.
+  /// Records that a settled file, unchanged for `rest`, looks cut off. It is settled again when it has been left alone
+  /// for longer.
+  /// - Returns: false if it has been left alone for long enough.
   package mutating func looksCutOff(
     _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, closed: FileIdentity? = nil,
     at now: Duration
@@ -158,7 +160,7 @@ package struct SettlingFiles: Sendable {
     return true
   }
 
-  /// It could not be dealt with, and is settled again after `delay` if it does not change.
+  /// Records that a settled file could not be dealt with. It is settled again after `delay` if it does not change.
   package mutating func retry(
     _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, closed: FileIdentity? = nil,
     at now: Duration
@@ -167,8 +169,9 @@ package struct SettlingFiles: Sendable {
       for: path, Waiting(identity: identity, since: now, due: now + delay, needed: delay, closed: closed))
   }
 
-  /// It was settled, and changed while it was dealt with: its writer closes it and goes on, so it has to rest.
-  /// - Parameter closed: what it was when its writer was seen to close it.
+  /// Records that a settled file changed while it was dealt with: its writer closes it and then continues, so it has to
+  /// rest.
+  /// - Parameter closed: its state when its writer was seen to close it.
   package mutating func changed(_ path: SourcePath, closed: FileIdentity? = nil, at now: Duration) {
     wait(
       for: path,
@@ -177,24 +180,25 @@ package struct SettlingFiles: Sendable {
         closed: closed))
   }
 
-  /// It can't even be opened.
+  /// Records that the file can't even be opened.
   /// - Returns: whether that is new.
   package mutating func isUnreachable(_ path: SourcePath) -> Bool {
     waiting[path] = nil
     return done.updateValue(0, forKey: path.hashValue) != 0
   }
 
-  /// It was settled, and nobody could tell whether it was closed: once its writer is seen to close it, it is settled again.
+  /// Records that nothing could tell whether a settled file was closed. Once its writer is seen to close it, it is
+  /// settled again.
   mutating func isUnproven(_ path: SourcePath) { unproven.insert(path.hashValue) }
 
-  /// It is not there any more, or is none to be taken.
+  /// Forgets a file that is no longer there, or is not to be ingested.
   package mutating func forget(_ path: SourcePath) {
     waiting[path] = nil
     done[path.hashValue] = nil
     unproven.remove(path.hashValue)
   }
 
-  /// The files that are to be looked at by now, at most `count`. Whoever looks tells what is seen; until then they are due
+  /// Returns the files to look at by now, at most `count`. The caller reports what it sees; until then they are due
   /// again and again.
   package mutating func due(upTo count: Int, at now: Duration) -> [SourcePath] {
     var paths: [SourcePath] = []
@@ -210,7 +214,7 @@ package struct SettlingFiles: Sendable {
     return paths
   }
 
-  /// A walk has come to its end: what it has not seen is not there any more.
+  /// Forgets what a completed walk has not seen, as it is no longer there.
   /// - Parameter seen: the `hashValue` of each path.
   mutating func keep(_ seen: Set<Int>) {
     done = done.filter { seen.contains($0.key) }
@@ -222,7 +226,7 @@ package struct SettlingFiles: Sendable {
     unproven.remove(path.hashValue)
     var next = next
     if let known = waiting[path], known.due <= next.due {
-      // Its entry comes early, and finds out.
+      // Its entry comes up early, and is then scheduled anew.
       next.ticket = known.ticket
     } else {
       lastTicket += 1
@@ -233,7 +237,7 @@ package struct SettlingFiles: Sendable {
   }
 }
 
-/// Paths by the time when they are due: a heap.
+/// Paths by the time at which they are due, in a heap.
 private struct DueTimes: Sendable {
   typealias Entry = (time: Duration, path: SourcePath, ticket: Int)
   private var entries: [Entry] = []

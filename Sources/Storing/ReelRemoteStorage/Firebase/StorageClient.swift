@@ -190,10 +190,18 @@ struct StorageClient: Sendable {
     var call = google.call(.get, bucket.target(of: key) + "?alt=media")
     call.patience += .seconds((object.length ?? 0) / (16 << 10))
     call.fetchLimit = object.length.flatMap(Int.init(exactly:)) ?? .max
-    let (reply, hash) = try await google.fetch(call, into: SHA256()) { $0.update(bufferPointer: $1) }
+    let (reply, content) = try await google.fetch(call, into: (hash: SHA256(), count: Int64(0))) {
+      $0.hash.update(bufferPointer: $1)
+      $0.count += Int64($1.count)
+    }
     if reply.status.code == 404 { return nil }
     guard reply.isSuccess else { throw refusal(reply, "give \(key) back", key) }
-    return ContentDigest(sha256: hash.finalize())
+    if let length = object.length, length != content.count {
+      throw UploadError(
+        .interrupted,
+        "the store \(google.store) sent \(content.count) of the \(length) bytes of \(key): try again")
+    }
+    return ContentDigest(sha256: content.hash.finalize())
   }
 
   /// Returns a page of the names below the prefix, without those in its folders.

@@ -1,4 +1,5 @@
 import CCurl
+import ReelCore
 
 /// What a transfer sends, and its limits.
 struct CurlRequest: Sendable {
@@ -11,6 +12,8 @@ struct CurlRequest: Sendable {
   let lines: [String]
   /// The length of the body in bytes; nil for a request without a body.
   let bodyLength: Int64?
+  /// nil to admit every address.
+  let admits: ConnectionRule?
   /// Whether the request bypasses all proxies, whatever the environment names.
   let isDirect: Bool
   let limits: CurlLimits
@@ -244,6 +247,11 @@ final class CurlTransfer: @unchecked Sendable {
   /// what became of the first.
   fileprivate func mayBegin(_ name: KeptConnections.Name) -> Bool {
     guard begin == nil, let curl, let easy else { return false }
+    // A name that was checked before may lead elsewhere by now.
+    if let admits = request.admits, IPAddress(name.remote).map({ admits(request.host, $0) }) != true {
+      failure = .unreachable("\(request.host) now leads to this machine or a private network")
+      return false
+    }
     let isKept = curl.long(easy, CURLINFO_NUM_CONNECTS) == 0
     if isKept, !needsNewConnection, kept?.hasInput(name) == true {
       needsNewConnection = true

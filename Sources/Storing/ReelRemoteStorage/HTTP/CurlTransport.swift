@@ -3,6 +3,10 @@ import HTTPTypes
 import ReelCore
 import ReelStorage
 
+/// Decides, by the address of a server to which a connection was made, whether a request may be sent to `host`. Called
+/// on the transport's thread.
+package typealias ConnectionRule = @Sendable (_ host: String, _ address: IPAddress) -> Bool
+
 /// HTTP/1.1 over libcurl: connections are kept and shared, TLS is verified, redirects are not followed, and a request
 /// that failed is not sent again.
 ///
@@ -12,6 +16,7 @@ public final class CurlTransport: HTTPTransport {
   private let loop: CurlLoop
   private let rules: HTTPRules
   private let limiter: RateLimiter?
+  private let admits: ConnectionRule?
   /// One place for each connection. A call waits here for a free one, not in libcurl, where the connect timeout would
   /// be running.
   private let places: AsyncSemaphore
@@ -19,9 +24,19 @@ public final class CurlTransport: HTTPTransport {
   /// Creates a transport; its thread and its connections end with it. libcurl is opened by the first call.
   /// - Parameter limiter: limits the combined rate of all request bodies. Bytes that are sent again count again.
   /// - Throws: ``HTTPFailure/untrusted(_:)`` if the file of extra certificates can't be used.
-  public init(_ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil) throws(HTTPFailure) {
-    self.rules = rules
-    self.limiter = limiter
+  public convenience init(
+    _ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil
+  ) throws(HTTPFailure) {
+    try self.init(rules, limiter: limiter, admits: nil)
+  }
+
+  /// - Parameter admits: nil to admit every address.
+  package init(
+    _ rules: HTTPRules, limiter: RateLimiter? = nil, admits: ConnectionRule?
+  ) throws(HTTPFailure) {
+    (self.rules, self.limiter) = (rules, limiter)
+    // The address of a proxy says nothing about where its connections lead.
+    self.admits = rules.mayUseProxy ? nil : admits
     places = AsyncSemaphore(count: rules.connections)
     var extra: ExtraCertificates?
     if let path = rules.extraCertificates { extra = try ExtraCertificates(path: path) }
@@ -101,7 +116,7 @@ public final class CurlTransport: HTTPTransport {
         field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
       },
       bodyLength: call.hasBody ? call.body.length : nil,
-      isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
+      admits: admits, isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
       limits: CurlLimits(
         connect: rules.timeouts.connect,
         whole: { [timeouts = rules.timeouts, rate = limiter?.bytesPerSecond] received in

@@ -24,7 +24,8 @@ extension HTTPReply {
   /// - Parameter now: this machine's clock, for a reply without a date.
   public func retryAfter(now: Date) -> Double? {
     guard let text = fields[.retryAfter] else { return nil }
-    if let seconds = Double(text), seconds.isFinite, seconds >= 0 { return seconds }
+    let isDecimal = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+    if isDecimal, let seconds = Double(text), seconds.isFinite { return seconds }
     return HTTPDate.parse(text).map { max(0, $0.timeIntervalSince(date ?? now)) }
   }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 
 /// Sends requests: the interface that every uploader over HTTP is built on. ``CurlTransport`` is the real
 /// implementation; a test's stands in for a store.
@@ -110,6 +111,9 @@ public struct HTTPRules: Hashable, Sendable {
     self.proxy = proxy
     self.usesProxy = usesProxy
   }
+
+  /// Whether requests may go through a proxy, an explicit one or the environment's.
+  var mayUseProxy: Bool { usesProxy && (proxy != nil || ProxyEnvironment.namesProxy) }
 
   /// Whether ``proxy`` is a valid address: a host, optionally with a scheme, a port, and a user and password.
   public var knowsProxy: Bool {

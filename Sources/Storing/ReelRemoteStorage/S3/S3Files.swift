@@ -78,9 +78,11 @@ extension S3Files {
       let page = try await retries.run { () async throws(UploadError) in
         try await client.page(of: client.store.prefix + beginning, most: most, from: from)
       }
-      for object in page.objects where object.name.hasPrefix(client.store.prefix) {
-        found[String(object.name.dropFirst(client.store.prefix.count))] = Stored(
-          size: object.size, tag: object.etag.isMD5 ? UInt128(object.etag.trimmingQuotes(), radix: 16) : nil)
+      // By scalars: a combining mark after the prefix's slash joins that to another character.
+      let prefix = client.store.prefix.unicodeScalars
+      for object in page.objects where object.name.unicodeScalars.starts(with: prefix) {
+        let tag = object.etag.isMD5 ? UInt128(object.etag.trimmingQuotes(), radix: 16) : nil
+        found[String(object.name.unicodeScalars.dropFirst(prefix.count))] = Stored(size: object.size, tag: tag)
       }
       guard trail.goesOn(to: page.next?.text, after: page.objects.last?.name) else {
         throw UploadError(.rejected, "\(destination) does not say how its list of objects goes on")

@@ -121,7 +121,7 @@ struct TusFailure: Sendable {
   /// - Parameter task: what was requested, such as "store abc.mp4".
   func callAsFunction(_ reply: HTTPReply, _ task: String) -> UploadError {
     switch reply.status.code {
-    case 409: interrupted("\(task) stood somewhere else than was thought")
+    case 409: interrupted("it has received more or less of the upload than Reel thought")
     case 404, 410: interrupted("it does not know the upload any more (it may have expired)")
     case 423:
       UploadError(

@@ -2,12 +2,12 @@ import CReel
 import Glibc
 import ReelCore
 
-/// One request to an adapter, from its start to its end. Stays on one thread, which it blocks.
+/// One request to an adapter, from start to end. Used on one thread only, which it blocks.
 final class AdapterConversation {
-  /// What the uploader does with what it hears.
+  /// The uploader's callbacks for what the adapter says.
   struct Listener {
     var progress: (Int64) -> Void = { _ in }
-    /// May the object be made visible?
+    /// Called when everything is in the store; throws if the object must not be made visible.
     var staged: () throws(UploadError) -> Void = {}
   }
 
@@ -30,8 +30,8 @@ final class AdapterConversation {
   private var deadline: ContinuousClock.Instant
 
   /// - Parameters:
-  ///   - wake: rings when the task is cancelled.
-  ///   - sink: takes the object's bytes when they are read back.
+  ///   - wake: rung when the task is cancelled.
+  ///   - sink: receives the object's bytes during a read-back.
   init(
     with process: AdapterProcess, dialogue: AdapterDialogue, limits: AdapterLimits, wording: AdapterWording,
     wake: WakeUp, sink: ObjectSink? = nil, listener: Listener = Listener()
@@ -47,8 +47,9 @@ final class AdapterConversation {
     deadline = .now + limits.silence
   }
 
-  /// Asks, listens to the end, and gives the result. The adapter's processes are gone when it returns.
-  /// - Parameter keepsInput: whether there may be more to say later.
+  /// Sends the request, handles the adapter's output until it ends, and returns the result. The adapter's processes are
+  /// gone by then.
+  /// - Parameter keepsInput: whether the adapter's input stays open after the request, for a later commit.
   func ask(_ request: [UInt8], keepsInput: Bool) throws(UploadError) -> AdapterFields {
     process.say(request)
     if !keepsInput { process.closeInput() }
@@ -72,8 +73,8 @@ final class AdapterConversation {
     if heard.contains(wake.readable.rawValue) { cancel() }
   }
 
-  /// What was said before the end, and lies in the pipes still. A process that got away from its group may hold
-  /// them open, or go on writing: nobody waits for it.
+  /// Reads what is left in the pipes after the adapter has ended. A process that has left the group may hold them open
+  /// or keep writing, so the number of rounds is bounded.
   private func drain() {
     for _ in 0..<64 where outputIsOpen || errorsAreOpen || sink?.isOpen == true {
       let heard = wait(for: .milliseconds(200), isEnding: true)
@@ -97,7 +98,7 @@ final class AdapterConversation {
       want(process.endDescriptor)
       if !wasCancelled { want(wake.readable.rawValue) }
     }
-    // A little more, so that it is not asked again for the part of a millisecond that was cut off.
+    // Rounded up, so that poll(2) is not called again for a fraction of a millisecond that was cut off.
     let count = poll(&wanted, nfds_t(wanted.count), Int32(clamping: Int64(time / .milliseconds(1)) + 1))
     guard count > 0 else { return [] }
     return Set(wanted.filter { $0.revents != 0 }.map(\.fd))
@@ -106,7 +107,7 @@ final class AdapterConversation {
   private func readOutput() {
     let chunk = Self.read(process.output, 64 << 10)
     if chunk.isEmpty { outputIsOpen = false }
-    // What comes after it was given up is only thrown away.
+    // After a failure, output is read only to be discarded.
     guard failure == nil else { return }
     do throws(AdapterViolation) {
       for line in try splitter.lines(in: chunk) { take(line) }
@@ -122,10 +123,11 @@ final class AdapterConversation {
   }
 
   private func readObject(_ sink: ObjectSink) {
-    if sink.take() { deadline = max(deadline, .now + limits.silence) }
+    // Bytes give no more time to an adapter that was asked to end.
+    if sink.take(), !isAsked { deadline = max(deadline, .now + limits.silence) }
   }
 
-  /// Nothing at the end, and when it can't be read.
+  /// Returns up to `most` bytes; none at the end of the file or on an error.
   static func read(_ descriptor: Descriptor, _ most: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
       let result = try? retryingInterrupts("read") {
@@ -135,7 +137,7 @@ final class AdapterConversation {
     }
   }
 
-  // MARK: Understanding
+  // MARK: Handling lines
 
   private func take(_ line: [UInt8]) {
     guard failure == nil else { return }
@@ -158,7 +160,7 @@ final class AdapterConversation {
   }
 
   private func commit() {
-    // Whoever cancelled while it was listened to is heard first.
+    // A cancellation that arrived in the meantime comes first.
     if wait(for: .zero).contains(wake.readable.rawValue) { cancel() }
     guard failure == nil else { return }
     do throws(UploadError) {
@@ -172,11 +174,11 @@ final class AdapterConversation {
     hearsMore()
   }
 
-  // MARK: Giving up
+  // MARK: Ending early
 
   private func cancel() {
     wasCancelled = true
-    // What is being made visible now is better known than guessed.
+    // The object is just becoming visible. Wait for the outcome rather than guess it.
     if isCommitted {
       deadline = min(deadline, .now + limits.commitGrace)
     } else {
@@ -184,7 +186,7 @@ final class AdapterConversation {
     }
   }
 
-  /// The end of its input tells an adapter that waits for our word to clean up and end.
+  /// Records the failure and closes the input, which tells an adapter that waits for the commit to clean up and end.
   private func refuse(_ error: UploadError) {
     if failure == nil { failure = wasCancelled ? wording.cancelled : error }
     process.closeInput()
@@ -192,7 +194,7 @@ final class AdapterConversation {
     deadline = .now + limits.grace
   }
 
-  /// For an adapter that does not listen.
+  /// Records the failure and also sends SIGTERM, for an adapter that is not reading its input.
   private func giveUp(_ error: UploadError) {
     refuse(error)
     terminate()

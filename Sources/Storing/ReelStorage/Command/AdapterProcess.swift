@@ -9,11 +9,11 @@ final class AdapterProcess {
   enum End: Hashable {
     case exited(Int32)
     case signalled
-    /// Somebody else in this process has collected it.
+    /// Other code in this process has reaped it, so how it ended is unknown.
     case unknown
   }
 
-  /// A socket: what we write, the adapter reads as its standard input.
+  /// Our end of the socket that is the adapter's standard input; nil once closed.
   private(set) var input: Descriptor?
   let output: Descriptor
   let errors: Descriptor
@@ -22,7 +22,7 @@ final class AdapterProcess {
   private var collected: End?
 
   /// Starts `program` with `environment`, and `object` as its descriptor 3.
-  /// - Throws: ``SystemError`` of posix_spawn and of what it needs.
+  /// - Throws: the ``SystemError`` of posix_spawn(3), or of creating its pipes and sockets.
   init(_ program: AdapterProgram, _ environment: [String: String], object: Descriptor?) throws(SystemError) {
     let (ours, theirs) = try Channel.sockets()
     let out = try Channel.pipe()
@@ -58,7 +58,7 @@ final class AdapterProcess {
     withUnsafePointer(to: child) { reel_command_wait($0, milliseconds) != 0 }
   }
 
-  /// Writes all of `bytes`; an adapter that does not listen is not an error here.
+  /// Writes all of `bytes`. It is no error here if the adapter has stopped reading.
   func say(_ bytes: [UInt8]) {
     guard let input else { return }
     var rest = bytes[...]
@@ -72,17 +72,17 @@ final class AdapterProcess {
     }
   }
 
-  /// The adapter reads the end of its input.
+  /// Closes the adapter's input, so that it reads an end of file.
   func closeInput() { input = nil }
 
-  /// Asks the whole group to end.
+  /// Sends SIGTERM to the whole group.
   func terminate() {
     guard collected == nil else { return }
     withUnsafePointer(to: child) { reel_command_signal($0, SIGTERM) }
   }
 
-  /// Ends the whole group, whatever of it is left, and collects the adapter. It is not left before it is gone: a
-  /// killed process that the kernel holds back (a dead network disk) is waited for 2 s.
+  /// Kills whatever is left of the group and reaps the adapter. Waits until it is gone, but no longer than 2 s: the
+  /// kernel may hold back a killed process, such as on a dead network disk.
   @discardableResult
   func end() -> End {
     if let collected { return collected }
@@ -103,8 +103,8 @@ final class AdapterProcess {
     return code >= 0 ? .exited(code) : .signalled
   }
 
-  /// A program that somebody holds open for writing can't be started (ETXTBSY, execve(2)): one that is just being
-  /// put in place, or that a process forked meanwhile still holds. That is over in a moment, so it is tried for 2 s.
+  /// Retries `spawn` for 2 s while it fails with ETXTBSY (execve(2)). The program's file is open for writing somewhere:
+  /// it is just being put in place, or a process forked meanwhile still holds the descriptor.
   static func waitingForItsWriter(_ spawn: () -> Int32) -> Int32 {
     for _ in 0..<100 {
       let error = spawn()
@@ -120,15 +120,15 @@ final class AdapterProcess {
     let copies = strings.map { strdup($0) } + [nil]
     defer { for copy in copies { free(copy) } }
     return copies.withUnsafeBufferPointer { buffer in
-      // An array with its NULL is never empty.
+      // The array ends with NULL, so it is never empty.
       guard let base = buffer.baseAddress else { preconditionFailure("a list without its end") }
       return body(base)
     }
   }
 }
 
-/// Takes the bytes of an object that an adapter reads back, and hashes them: we believe the bytes, not a digest
-/// that the adapter claims.
+/// Receives the bytes of an object that an adapter reads back, and hashes them here rather than trust a digest that the
+/// adapter claims.
 final class ObjectSink {
   let descriptor: Descriptor
   private(set) var isOpen = true
@@ -139,7 +139,7 @@ final class ObjectSink {
     self.descriptor = descriptor
   }
 
-  /// Takes what is there; false at the end.
+  /// Reads what has arrived; false at the end of the stream.
   func take() -> Bool {
     let chunk = AdapterConversation.read(descriptor, 256 << 10)
     isOpen = !chunk.isEmpty
@@ -148,11 +148,11 @@ final class ObjectSink {
     return isOpen
   }
 
-  /// Of all bytes so far.
+  /// The digest of all bytes so far.
   var digest: ContentDigest? { ContentDigest(sha256: hash.finalize()) }
 }
 
-/// The last of what an adapter wrote to its standard error.
+/// The last 4096 bytes that an adapter wrote to its standard error.
 struct ErrorTail: Sendable {
   private static let most = 4096
   private var bytes: [UInt8] = []
@@ -165,8 +165,8 @@ struct ErrorTail: Sendable {
     isCut = true
   }
 
-  /// The last line that says something; of one that is cut off at its beginning nothing, as what is missing may be
-  /// the half of a secret.
+  /// The last line that is not blank. A line whose beginning was cut off is ignored, as the rest may be half of a
+  /// secret.
   var lastLine: String? {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return (isCut ? lines.dropFirst() : lines[...])
@@ -175,9 +175,9 @@ struct ErrorTail: Sendable {
   }
 }
 
-/// Wakes a thread that waits in poll(2), from any other.
+/// Wakes a thread that waits in poll(2), from any other thread.
 final class WakeUp: Sendable {
-  /// Readable once ``ring()`` was called.
+  /// Readable once ``ring()`` has been called.
   let readable: Descriptor
   private let writable: Descriptor
 
@@ -185,20 +185,20 @@ final class WakeUp: Sendable {
     (readable, writable) = try Channel.pipe()
   }
 
-  /// Whether it was rung.
+  /// Whether ``ring()`` has been called.
   var hasRung: Bool {
     var request = pollfd(fd: readable.rawValue, events: Int16(POLLIN), revents: 0)
     return poll(&request, 1, 0) > 0
   }
 
-  /// May be called often, from anywhere.
+  /// Wakes the thread. May be called repeatedly and from any thread.
   func ring() {
     var byte: UInt8 = 1
     _ = write(writable.rawValue, &byte, 1)
   }
 }
 
-/// Pairs of descriptors, closed on exec.
+/// Pairs of connected descriptors, all of them close-on-exec.
 enum Channel {
   static func pipe() throws(SystemError) -> (reading: Descriptor, writing: Descriptor) {
     try make(bothWays: false, "pipe2")

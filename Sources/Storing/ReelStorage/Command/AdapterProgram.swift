@@ -2,18 +2,18 @@ import CReel
 import Glibc
 import ReelCore
 
-/// The program behind `command:`, and what it is told with every request.
+/// The program that a `command:` destination names, and which of its stores is meant.
 public struct AdapterProgram: Hashable, Sendable {
-  /// The program's absolute path, links resolved as far as it exists.
+  /// The program's absolute path; symbolic links are resolved if the file exists.
   public let path: String
-  /// What follows `#` in the address: which of the program's stores is meant; nil when nothing does.
+  /// What follows `#` in the address: the program's store that is meant; nil if nothing follows.
   public let store: String?
 
+  /// Returns nil if an argument breaks its rule, or if the absolute path is not UTF-8: a repaired path would be that of
+  /// another program.
   /// - Parameters:
-  ///   - path: absolute, or relative to the working folder of now. It is never looked for in `PATH`.
+  ///   - path: absolute, or relative to the current working folder. It is never looked up in `PATH`.
   ///   - store: letters, digits and `-_./`, at most 200 of them.
-  ///
-  /// Nil where one of these is broken, and where the absolute path is not UTF-8: it would be that of another program.
   public init?(path: String, store: String? = nil) {
     guard !path.isEmpty, !path.utf8.contains(0), store.map(Self.isStoreName) ?? true,
       let path = Self.settled(path)
@@ -22,16 +22,16 @@ public struct AdapterProgram: Hashable, Sendable {
     self.store = store
   }
 
-  /// `command:` and the path, percent-encoded, with the store behind `#`.
+  /// `command:` and the percent-encoded path, followed by `#` and the store if there is one.
   public var destination: Destination {
     Destination(
       "command:" + PercentEncoding.encode(path.utf8, sparing: "-_./") + (store.map { "#" + $0 } ?? ""))
   }
 
-  /// How messages name it.
+  /// The program's name in messages.
   var name: String { path + (store.map { "#" + $0 } ?? "") }
 
-  /// Whether `text` can be a store's name: such a name needs no quoting, in no language.
+  /// Whether `text` may be a store's name. Such a name needs no quoting in any language.
   public static func isStoreName(_ text: String) -> Bool {
     (1...200).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_./".utf8.contains($0) }
@@ -48,27 +48,27 @@ public struct AdapterProgram: Hashable, Sendable {
   }
 }
 
-/// The environment that an adapter gets: what every program needs, and what the user lets through by name.
+/// The environment that an adapter gets: the variables that every program needs, and those that the user lets through.
 ///
-/// Credentials of other tools that happen to be in our environment are none of an adapter's business.
+/// Credentials of other tools that happen to be in Reel's own environment are withheld.
 public struct AdapterEnvironment: Sendable {
-  /// Passed where they are set, besides `LC_*`.
+  /// Variables that are passed on if set, as are all `LC_*`.
   public static let always: Set<String> = [
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
   ]
-  /// What begins so is meant for an adapter.
+  /// Variables whose names begin with this are meant for an adapter, and passed on.
   public static let prefix = "REEL_ADAPTER_"
 
-  /// Whether there is anything that was let through by name or prefix, which may be a secret.
+  /// Whether any variable was let through by name or prefix; its value may be a secret.
   public let letsThrough: Bool
 
   let variables: [String: String]
-  /// What must not show up in what it says: values that were let through by name or prefix, the longest first.
+  /// The values that must not appear in messages: those let through by name or prefix, longest first.
   private let secrets: [(name: String, value: String)]
 
   /// - Parameters:
-  ///   - environment: ours.
-  ///   - names: which more of its variables are passed; one that is not set is left out.
+  ///   - environment: Reel's own environment.
+  ///   - names: more variables to pass on; one that is not set is left out.
   public init(of environment: [String: String], allowing names: some Sequence<String> = []) {
     let names = Set(names)
     var variables: [String: String] = [:]
@@ -88,7 +88,7 @@ public struct AdapterEnvironment: Sendable {
     }
   }
 
-  /// Whether an adapter gets the variable `name` where `names` are let through.
+  /// Whether an adapter gets the variable `name` if `names` are let through.
   package static func passes(_ name: String, allowing names: some Collection<String>) -> Bool {
     isMeant(name, names) || always.contains(name) || name.hasPrefix("LC_")
   }
@@ -97,8 +97,8 @@ public struct AdapterEnvironment: Sendable {
     names.contains(name) || name.hasPrefix(prefix)
   }
 
-  /// How `value` may show up: as it is, line by line (what quotes a key of several lines often prints one of them), and
-  /// as JSON writes it.
+  /// The forms in which `value` may appear: as it is; line by line, as programs that quote a multi-line key often print
+  /// only one line of it; and each of these as JSON escapes it.
   private static func forms(of value: String) -> Set<String> {
     let lines = value.split(whereSeparator: \.isNewline).map { line in
       let begun = line.drop(while: \.isWhitespace)
@@ -113,11 +113,11 @@ public struct AdapterEnvironment: Sendable {
     return Set((plain + json + slashed).filter { $0.utf8.count >= shortestSecret })
   }
 
-  /// A shorter value would turn every message into holes.
+  /// Replacing shorter values would riddle every message with placeholders.
   private static let shortestSecret = 6
 
-  /// `text` with each value that was let through replaced by its name: an adapter that prints its token when it
-  /// fails does not put it into our events.
+  /// Returns `text` with each value that was let through replaced by its variable's name, so that a token that an
+  /// adapter prints when it fails does not end up in Reel's events.
   func withoutSecrets(_ text: String) -> String {
     var text = text
     for (name, value) in secrets where text.contains(value) {
@@ -127,16 +127,16 @@ public struct AdapterEnvironment: Sendable {
   }
 }
 
-/// Makes of a source a file that an adapter may read and cannot change.
+/// Turns a source into a file that an adapter can read but not change.
 struct AdapterFiles: Sendable {
-  /// Where copies lie, without a name, of sources that are not files or that others may write to.
+  /// The folder for unnamed copies of sources that are not files, or that others may write to.
   let folder: String
   let queue: BlockingQueue
 
-  /// A file opened for reading only, at its beginning, and shared with nobody: how far one adapter has read does
-  /// not move another.
+  /// Returns a file that is open for reading only, at its beginning. It shares its file offset with nobody, so one
+  /// adapter's reading does not move another's.
   ///
-  /// It is the source's own file where that is a private copy, else a copy that has been proved.
+  /// It is the source's own file if that is a private copy, otherwise a copy that has been proved.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `unavailable`, `storeFull` (the folder's), `cancelled`.
   func file(of source: UploadSource) async throws(UploadError) -> Descriptor {
     if let descriptor = source.bytes.descriptor, source.bytes.isPrivate {
@@ -158,7 +158,7 @@ struct AdapterFiles: Sendable {
     return Descriptor(adopting: number)
   }
 
-  /// The same file with a position of its own.
+  /// Opens the same file again, with a file offset of its own.
   private static func reopened(_ descriptor: Int32) throws(SystemError) -> Descriptor {
     try Descriptor(opening: "/proc/self/fd/\(descriptor)", O_RDONLY | O_NOCTTY)
   }

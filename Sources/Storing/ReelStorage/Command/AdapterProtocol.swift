@@ -1,12 +1,12 @@
 import FoundationEssentials
 import ReelCore
 
-/// What an adapter is asked: one line of JSON on its standard input (docs/command-uploader.md).
+/// A request to an adapter: one line of JSON on its standard input (docs/command-uploader.md).
 struct AdapterRequest: Encodable, Sendable {
   enum Verb: String, Encodable, Sendable, CaseIterable {
     case prepare, upload, find, remove, readBack
   }
-  /// The version of the protocol that we speak.
+  /// The version of the protocol that Reel speaks.
   static let version = 1
 
   let `protocol` = AdapterRequest.version
@@ -16,31 +16,31 @@ struct AdapterRequest: Encodable, Sendable {
   var size: Int64?
   var digest: ContentDigest?
   var contentType: String?
-  /// Bytes per second that the user allows this upload.
+  /// The rate, in bytes per second, that the user allows this upload.
   var limitRate: Int64?
 
-  /// One line, without a space, its keys sorted, ended by a newline.
+  /// The request as one line of compact JSON with sorted keys, ending in a newline.
   func line() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
   }
 
-  /// The answer to `staged`: make the object visible now.
+  /// The reply to `staged`: make the object visible now.
   static let commit = Array("{\"commit\":true}\n".utf8)
 }
 
-/// A line that an adapter wrote, as far as it keeps to the protocol. Nothing in it is believed yet.
+/// A line of the protocol that an adapter wrote. None of its claims have been checked yet.
 enum AdapterLine: Hashable, Sendable {
-  /// So many bytes have been sent.
+  /// The number of bytes sent so far.
   case progress(sent: Int64)
-  /// All bytes are in the store, and nobody sees them yet.
+  /// All bytes are in the store, but not visible yet.
   case staged
   case result(AdapterFields)
   case error(UploadError.Code, message: String, retryAfter: Double?)
 
-  /// Reads one line without its newline.
-  /// - Throws: ``AdapterViolation`` when it is not a line of the protocol.
+  /// Parses one line, without its newline.
+  /// - Throws: ``AdapterViolation`` if it is not a line of the protocol.
   init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
     guard let fields = try? JSONDecoder().decode(AdapterFields.self, from: Data(line)) else {
       throw AdapterViolation("what it wrote is not a line of the protocol", quoting: line)
@@ -63,14 +63,14 @@ enum AdapterLine: Hashable, Sendable {
     }
   }
 
-  /// What an adapter can know. The others are ours to find out.
+  /// The error codes that an adapter can know. Only Reel itself can determine the others.
   static let tellable: Set<UploadError.Code> = [
     .interrupted, .unavailable, .denied, .rejected, .tooLarge, .alreadyExists, .sourceUnreadable,
     .verificationFailed, .storeFull, .storeUnusable,
   ]
 }
 
-/// Everything that may stand in a line.
+/// All fields that a line may have.
 struct AdapterFields: Decodable, Hashable, Sendable {
   let type: String
   let sent: Int64?
@@ -88,10 +88,10 @@ struct AdapterFields: Decodable, Hashable, Sendable {
   let retryAfter: Double?
 }
 
-/// How an adapter broke the protocol; a part of a sentence.
+/// How an adapter broke the protocol, as part of a sentence.
 struct AdapterViolation: Error, Hashable {
   let words: ErrorMessage
-  /// What the adapter wrote, whole: secrets are cut out of it before it is cut short.
+  /// The adapter's text in full: secrets have to be removed from it before it is shortened.
   let quote: String?
 
   init(_ words: ErrorMessage) { (self.words, quote) = (words, nil) }
@@ -101,20 +101,20 @@ struct AdapterViolation: Error, Hashable {
   }
 }
 
-/// What may be said in which order. Pure: it is fed lines, and says what they mean.
+/// What an adapter may say, in which order. Pure: it is given lines, and returns what they mean.
 struct AdapterDialogue: Sendable {
-  /// What a line means for the run.
+  /// What a line means for the request.
   enum Step: Hashable, Sendable {
     case nothing
-    /// Further than ever before: so many bytes.
+    /// The number of bytes sent, more than ever before.
     case progress(Int64)
-    /// The object is ready to be made visible; the adapter waits for our word.
+    /// The object is ready to be made visible; the adapter waits for the commit.
     case staged
     /// The last line.
     case end(Ending)
   }
 
-  /// How the adapter says that it ended.
+  /// The outcome that the adapter reports.
   enum Ending: Hashable, Sendable {
     case result(AdapterFields)
     case failure(UploadError.Code, message: String, retryAfter: Double?)
@@ -126,14 +126,14 @@ struct AdapterDialogue: Sendable {
   private var isStaged = false
   private(set) var ending: Ending?
 
-  /// - Parameter size: bytes of the object that is uploaded.
+  /// - Parameter size: the size in bytes of the object that is uploaded.
   init(_ verb: AdapterRequest.Verb, size: Int64 = 0) {
     self.verb = verb
     self.size = size
   }
 
-  /// Takes one line.
-  /// - Throws: ``AdapterViolation`` when it is not to be said, or not now.
+  /// Handles one line.
+  /// - Throws: ``AdapterViolation`` if the line is not allowed, or not at this point.
   mutating func take(_ line: AdapterLine) throws(AdapterViolation) -> Step {
     guard ending == nil else { throw AdapterViolation("it went on after its result") }
     switch line {
@@ -168,22 +168,22 @@ struct AdapterDialogue: Sendable {
   }
 }
 
-/// Cuts what a pipe gives into lines, within limits.
+/// Splits the output of a pipe into lines, within limits.
 struct LineSplitter: Sendable {
-  /// Bytes of one line, at most.
+  /// The greatest length of a line in bytes.
   static let longestLine = 64 << 10
 
   private let most: Int64
   private var total: Int64 = 0
   private var rest: [UInt8] = []
 
-  /// - Parameter most: bytes in all.
+  /// - Parameter most: the greatest number of bytes in all.
   init(most: Int64) {
     self.most = most
   }
 
-  /// The lines that `chunk` ends, without their newlines; empty ones are left out.
-  /// - Throws: ``AdapterViolation`` when it is more than anybody needs to say.
+  /// Returns the lines that `chunk` completes, without their newlines; empty lines are left out.
+  /// - Throws: ``AdapterViolation`` if a line or the output as a whole is too long.
   mutating func lines(in chunk: some Collection<UInt8>) throws(AdapterViolation) -> [[UInt8]] {
     total += Int64(chunk.count)
     guard total <= most else {
@@ -198,6 +198,6 @@ struct LineSplitter: Sendable {
     return lines.filter { !$0.isEmpty }
   }
 
-  /// What stands after the last newline: an adapter that ended in the middle of a line, or forgot the newline.
+  /// What follows the last newline: the adapter ended in the middle of a line, or left out the final newline.
   var unfinished: [UInt8] { rest }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import ReelCore
 
-/// What is said about an adapter: its name, and none of its secrets.
+/// Words the messages about an adapter: they contain its name, but none of its secrets.
 struct AdapterWording: Sendable {
   let program: AdapterProgram
   let environment: AdapterEnvironment
 
   private var who: String { "the adapter \(program.name)" }
 
-  /// The result, or why there is none.
+  /// Returns the result, or throws the reason why there is none.
   func verdict(
     _ ending: AdapterDialogue.Ending?, _ end: AdapterProcess.End, _ failure: UploadError?, errors: String?
   ) throws(UploadError) -> AdapterFields {
@@ -28,7 +28,7 @@ struct AdapterWording: Sendable {
     case .failure(let code, let message, let retryAfter):
       throw UploadError(code, "\(who) says: \(clean(message))", retryAfter: retryAfter)
     case nil:
-      // As a shell tells that there is no such command, or none that may be run.
+      // As in a shell: 126 is a command that may not be executed, 127 one that was not found.
       let isBroken = end == .exited(126) || end == .exited(127)
       throw UploadError(
         isBroken ? .storeUnusable : .interrupted, "\(who) \(words(end)) without a result: \(hint(errors))")
@@ -48,12 +48,12 @@ struct AdapterWording: Sendable {
     return "the last it said was \"\(clean(errors))\""
   }
 
-  /// An adapter's own words, harmless and without what was passed to it.
+  /// The adapter's own words, made harmless and without the values that were passed to it.
   func clean(_ text: String) -> String {
     AdapterText.sentence(environment.withoutSecrets(text))
   }
 
-  /// An adapter that does not keep to the protocol does so for every file.
+  /// An adapter that breaks the protocol does so for every file, so the store is unusable.
   func breach(_ breach: AdapterViolation) -> UploadError {
     UploadError(
       .storeUnusable,
@@ -79,12 +79,12 @@ struct AdapterWording: Sendable {
     )
   }
 
-  /// What it says that its store keeps.
+  /// What the adapter says remains in its store.
   func remains(of key: ObjectKey, _ text: String) -> String {
     "\(who) has removed \(key), and says: \(clean(text))"
   }
 
-  /// It could not be started.
+  /// The adapter could not be started.
   func notStarted(_ error: SystemError) -> UploadError {
     switch error.code {
     case ENOENT:
@@ -108,8 +108,8 @@ struct AdapterWording: Sendable {
     }
   }
 
-  /// What it claims can't be.
-  /// - Parameter quote: its own words, whole.
+  /// The adapter claims something that can't be true.
+  /// - Parameter quote: the adapter's own words, in full.
   func wrong(_ claim: String, quoting quote: String? = nil) -> UploadError {
     UploadError(.verificationFailed, "\(who) is not to be believed: \(claim)\(quoted(quote))")
   }
@@ -121,7 +121,7 @@ struct AdapterWording: Sendable {
 
 /// Text from an adapter, made fit for a message.
 enum AdapterText {
-  /// At most `limit` characters on one line, without control characters and characters that turn text around.
+  /// At most `limit` characters on one line, without control characters and those that change the direction of text.
   static func sentence(_ text: some StringProtocol, limit: Int = 300) -> String {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       switch scalar.properties.generalCategory {
@@ -135,19 +135,19 @@ enum AdapterText {
     return line
   }
 
-  /// The beginning of something that was not understood. What is secret in it has to be gone before: a secret that was
-  /// cut is found by nobody.
+  /// The beginning of text that was not understood. Secrets have to be removed first: one that is cut off is no longer
+  /// recognized.
   static func quoted(_ text: String) -> String { "\"" + sentence(text, limit: 80) + "\"" }
 }
 
-/// Holds what a result claims against what was asked: nothing of it is passed on unchecked.
+/// Checks what a result claims against the request; nothing is passed on unchecked.
 struct AdapterClaims: Sendable {
   let wording: AdapterWording
-  /// Put before a key to make the address that viewers open; nil when the adapter gives the address.
+  /// The prefix that turns a key into the address for viewers; nil if the adapter states the address.
   let publicBaseURL: String?
 
   /// The object that a result describes.
-  /// - Parameter size: what it must have; nil when only the store knows.
+  /// - Parameter size: the size that it must have; nil if only the store knows.
   func object(
     _ key: ObjectKey, _ result: AdapterFields, size: Int64?
   ) throws(UploadError) -> StoredObject {
@@ -167,7 +167,7 @@ struct AdapterClaims: Sendable {
     return StoredObject(key: key, url: try address(of: key, result.url), size: claimed, digest: digest)
   }
 
-  /// Whether it says that there is such an object.
+  /// Whether the result says that the object exists.
   func isFound(_ result: AdapterFields) throws(UploadError) -> Bool {
     guard let found = result.found else {
       throw wording.breach(AdapterViolation("its answer does not say whether the object was \"found\""))
@@ -188,7 +188,7 @@ struct AdapterClaims: Sendable {
     return claimed
   }
 
-  /// An http, https or file URL of printable ASCII, without a password in it.
+  /// Whether `text` is an http, https or file URL of printable ASCII, without a password in it.
   static func isAddress(_ text: String) -> Bool {
     let schemes = ["https://", "http://", "file://"]
     guard text.utf8.count <= 2048, let scheme = schemes.first(where: { text.lowercased().hasPrefix($0) }),
@@ -200,26 +200,26 @@ struct AdapterClaims: Sendable {
   }
 }
 
-/// How long an adapter may be silent, and how much it may say.
+/// How long an adapter may be silent, and how much it may write.
 struct AdapterLimits: Hashable, Sendable {
-  /// Without a line that tells something new (or, when it reads back, a byte of the object), it is ended.
+  /// Without a line with news, or during a read-back a byte of the object, the adapter is ended after this time.
   var silence: Duration
-  /// Bytes of standard output, in all.
+  /// The greatest number of bytes on standard output, in all.
   var output: Int64
-  /// Between being asked to end and being killed.
+  /// The time between asking the adapter to end and killing it.
   var grace: Duration
-  /// A commit that was begun when the run was cancelled may take so long to come to its end.
+  /// How long a commit that had begun when the run was cancelled may still take.
   var commitGrace: Duration = .seconds(10)
 
-  /// A request that moves no bytes.
+  /// The limits of a request that is not an upload.
   init(silence: Duration, grace: Duration) {
     self.silence = silence
     self.grace = grace
     output = Self.least
   }
 
-  /// One that moves `size` bytes: an adapter that reports no progress is given the time that 256 KiB/s (or less,
-  /// when a limit was set) would take.
+  /// The limits of an upload of `size` bytes. An adapter that reports no progress gets the additional time that the
+  /// upload would take at 256 KiB/s, or at the rate limit if that is lower.
   init(silence: Duration, size: Int64, limitRate: Int64?, grace: Duration) {
     self.grace = grace
     let rate = min(limitRate ?? .max, 256 << 10)

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Stores objects with a program of the user's own, in any language (docs/command-uploader.md).
 ///
-/// For each request the program is started anew, without a shell, with one line of JSON as its input, the object's
-/// bytes as descriptor 3, an environment by allow list, and limits on how long it may be silent and how much it may
-/// say. What it claims is checked before it is believed, and an object becomes visible only when Reel says so.
+/// The program is started anew for each request, without a shell. It gets one line of JSON as its input, the object's
+/// bytes as descriptor 3 and an environment by allow list, and it may be silent only for so long and write only so
+/// much. Its claims are checked, and an object becomes visible only when Reel says so.
 public final class CommandUploader: Uploader {
-  /// `command:` and the program's path.
+  /// `command:` and the program's path, with the store behind `#`.
   public let destination: Destination
 
   private let program: AdapterProgram
@@ -23,18 +23,20 @@ public final class CommandUploader: Uploader {
     UploadTraits(
       atomicCreate: false, resumable: false, verifiesChecksums: false, durable: false))
 
-  /// Starts nothing yet.
+  /// Creates an uploader; no program is started yet.
   ///
   /// - Parameters:
-  ///   - program: what is started.
-  ///   - environment: what it gets of our environment.
-  ///   - publicBaseURL: put before a key to make the address that viewers open; nil when the program says it.
-  ///   - temporaries: an existing folder where nameless copies may lie.
-  ///   - silence: how long the program may tell nothing new; an upload and reading back get more, by their size.
-  ///   - limitRate: bytes per second that each upload is asked to keep to; the program gets the file itself, so
-  ///     only it can.
+  ///   - program: the program to start.
+  ///   - environment: the variables that it gets.
+  ///   - publicBaseURL: the prefix that turns a key into the address for viewers; nil if the program states the
+  ///     address.
+  ///   - temporaries: an existing folder for unnamed copies.
+  ///   - silence: how long the program may report nothing new. An upload gets more time, by its size; a read-back may
+  ///     take as long as bytes arrive.
+  ///   - limitRate: the rate, in bytes per second, that each upload is asked to keep to. Only the program can do so, as
+  ///     it is given the file itself.
   ///   - width: how many programs may run at once; at least 1.
-  ///   - grace: how long a program may take to clean up and end once it is asked to; then it is killed.
+  ///   - grace: how long a program that was asked to end may take to clean up before it is killed.
   public init(
     _ program: AdapterProgram, environment: AdapterEnvironment, publicBaseURL: String? = nil,
     temporaries: String = "/tmp", silence: Duration = .seconds(60), limitRate: Int64? = nil, width: Int = 8,
@@ -53,11 +55,11 @@ public final class CommandUploader: Uploader {
     queue = BlockingQueue(label: "reel.command", width: width)
   }
 
-  /// What the program said when it was prepared; before that, as little as can be.
+  /// What the program stated in ``prepare()``; before that, the least that can be assumed.
   public var traits: UploadTraits { told.withLock { $0 } }
 
-  /// Lets the program make its store ready, and remove what dead ones left.
-  /// - Throws: `storeUnusable` when it can't be started or breaks the protocol, and what it says itself.
+  /// Has the program make its store ready, and remove what dead processes left.
+  /// - Throws: `storeUnusable` if it can't be started or breaks the protocol; otherwise the error that it reports.
   public func prepare() async throws(UploadError) {
     let result = try await ask(AdapterRequest(verb: .prepare, store: program.store))
     guard result.protocol == AdapterRequest.version else {
@@ -74,10 +76,11 @@ public final class CommandUploader: Uploader {
     }
   }
 
-  /// Hands the file to the program, and lets it make the object visible once all of it is sent and unchanged.
-  /// - Throws: what the program says, `sourceChanged`, `sourceUnreadable`, `interrupted` when it ends or falls
-  ///   silent, `verificationFailed` when it claims what can't be, `storeUnusable` when it breaks the protocol,
-  ///   `cancelled`.
+  /// Hands the file to the program, and lets it make the object visible once everything is sent and the source is
+  /// unchanged.
+  /// - Throws: the error that the program reports, `sourceChanged`, `sourceUnreadable`, `interrupted` if it ends early
+  ///   or falls silent, `verificationFailed` if it claims what can't be true, `storeUnusable` if it breaks the
+  ///   protocol, `cancelled`.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -98,7 +101,7 @@ public final class CommandUploader: Uploader {
       do throws(UploadError) {
         return try conversation.ask(try line(request), keepsInput: true)
       } catch {
-        // An adapter that hashes what it sends sees a change, too, and can only say that the bytes are others.
+        // An adapter that hashes what it sends notices a changed source too, but can only report a wrong digest.
         if error.code == .verificationFailed { try source.checkUnchanged() }
         throw error
       }
@@ -107,7 +110,7 @@ public final class CommandUploader: Uploader {
     do throws(UploadError) {
       object = try claims.object(key, result, size: source.size)
     } catch {
-      // It says that it has stored what can't be right: then it was this very upload, and does not stay.
+      // The claim can't be right, but says that this very upload stored something: remove it.
       _ = try? await shielded { [self] () async throws(UploadError) in try await remove(key) }
       throw error
     }
@@ -115,14 +118,14 @@ public final class CommandUploader: Uploader {
     return object
   }
 
-  /// What the program finds.
+  /// Asks the program for the object.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let result = try await ask(AdapterRequest(verb: .find, store: program.store, key: key))
     return try claims.isFound(result) ? try claims.object(key, result, size: nil) : nil
   }
 
-  /// Lets the program remove the object, and passes on what it says that is left.
-  /// - Throws: `rejected` when the program has said that it removes nothing; else what it says.
+  /// Has the program remove the object, and passes on what it says remains.
+  /// - Throws: `rejected` if the program has said that it removes nothing; otherwise the error that it reports.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     guard traits.removes else { throw wording.removesNothing(key) }
@@ -130,8 +133,8 @@ public final class CommandUploader: Uploader {
     return result.remains.map { ObjectRemoval(remains: wording.remains(of: key, $0)) } ?? .gone
   }
 
-  /// Reads the bytes that the program writes to descriptor 3, and hashes them here.
-  /// - Throws: `interrupted` when they are not as many as it says.
+  /// Hashes the bytes that the program writes to descriptor 3.
+  /// - Throws: `interrupted` if there are more or fewer of them than it states.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     let request = AdapterRequest(verb: .readBack, store: program.store, key: key)
     let (result, read) = try await run { [self] wake throws(UploadError) in
@@ -162,7 +165,7 @@ extension CommandUploader {
     }
   }
 
-  /// Runs `body` on a thread of its own; `wake` rings when the task is cancelled.
+  /// Runs `body` on a thread that it may block; `wake` is rung when the task is cancelled.
   private func run<Value: Sendable>(
     _ body: @escaping @Sendable (WakeUp) throws(UploadError) -> Value
   ) async throws(UploadError) -> Value {
@@ -186,8 +189,8 @@ extension CommandUploader {
     }
   }
 
-  /// Starts the program with a pipe to the sink. Our writing end, which would keep the pipe open beyond the program's end,
-  /// goes with this call.
+  /// Starts the program with a pipe to the sink. Our copy of the writing end is closed on return, as it would keep the
+  /// pipe open after the program has ended.
   private func startWriting() throws(UploadError) -> (AdapterProcess, ObjectSink) {
     let pipe = try starting { () throws(SystemError) in try Channel.pipe() }
     return (try start(object: pipe.writing), ObjectSink(reading: pipe.reading))
@@ -205,7 +208,7 @@ extension CommandUploader {
   }
 }
 
-/// Passes reports on at most once a megabyte.
+/// Forwards at most one report per megabyte.
 private struct SparseReports {
   private let total: Int64
   private let reporting: @Sendable (TransferProgress) -> Void
@@ -216,7 +219,7 @@ private struct SparseReports {
     self.reporting = reporting
   }
 
-  /// The end is told when it is known to be one.
+  /// The final report is left to the caller, which knows when the upload is complete.
   mutating func pass(_ sent: Int64) {
     guard sent - last >= 1 << 20, sent < total else { return }
     last = sent

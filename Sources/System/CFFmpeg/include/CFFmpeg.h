@@ -1,5 +1,5 @@
-// FFmpeg for Swift: the libraries' headers, names for the macros that Swift does not import, and one function
-// for each thing that differs between FFmpeg 5.1 and 8. No other module knows FFmpeg's version.
+// FFmpeg for Swift: the libraries' headers, names for the macros that Swift does not import, and one function for each
+// thing that differs between FFmpeg 5.1 and 9. No other module knows FFmpeg's version.
 #pragma once
 
 #include <libavcodec/avcodec.h>
@@ -16,7 +16,7 @@
 
 /// AV_NOPTS_VALUE: the time is unknown.
 static const int64_t reel_no_time = AV_NOPTS_VALUE;
-/// AV_TIME_BASE: ticks a second of a whole file's times.
+/// AV_TIME_BASE: the ticks per second of the times of a whole file.
 static const int64_t reel_time_base = AV_TIME_BASE;
 
 static const int reel_error_eof = AVERROR_EOF;
@@ -25,7 +25,7 @@ static const int reel_error_no_memory = AVERROR(ENOMEM);
 static const int reel_error_io = AVERROR(EIO);
 static const int reel_error_argument = AVERROR(EINVAL);
 
-/// AVSEEK_SIZE and AVSEEK_FORCE: what a seek callback is asked beyond SEEK_SET, SEEK_CUR and SEEK_END.
+/// AVSEEK_SIZE and AVSEEK_FORCE: what a seek callback may be asked besides SEEK_SET, SEEK_CUR and SEEK_END.
 static const int reel_seek_size = AVSEEK_SIZE;
 static const int reel_seek_force = AVSEEK_FORCE;
 
@@ -40,33 +40,33 @@ static const enum AVPixelFormat reel_yuva444p10 = AV_PIX_FMT_YUVA444P10;
 static const enum AVPixelFormat reel_yuva422p12 = AV_PIX_FMT_YUVA422P12;
 static const enum AVPixelFormat reel_yuva444p12 = AV_PIX_FMT_YUVA444P12;
 
-/// From now on FFmpeg's messages go nowhere, but for the last error of this thread, which is kept.
+/// Discards FFmpeg's messages from now on, except for the last error of this thread, which is kept.
 void reel_log_capture(void);
 /// The last error line since `reel_log_capture` on this thread: printable ASCII, at most 200 characters, empty
 /// when there was none. Valid until the next call into FFmpeg on this thread.
 const char *reel_log_last_error(void);
-/// Whether FFmpeg refused to make a stream because the file has more than `max_streams`. That reports itself
-/// as ENOMEM, and is no memory shortage.
+/// Whether FFmpeg refused to create a stream because the file has more than `max_streams`. It reports that as ENOMEM,
+/// though no memory is short.
 bool reel_log_met_stream_limit(void);
-/// Whether FFmpeg left a track of QuickTime's out because its samples lie in another file.
+/// Whether FFmpeg left out a QuickTime track because its samples are in another file.
 bool reel_log_met_external_track(void);
 
 /// Makes every attempt of a demuxer to open another file or address fail.
 void reel_forbid_opening(AVFormatContext *context);
 
-/// The stream's side data of a kind, or NULL; `*size` is 0 then. It lives as long as the stream.
+/// The stream's side data of the given type, or NULL with `*size` set to 0. It lives as long as the stream.
 const uint8_t *reel_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size);
 
-/// av_parser_init: a parser of the codec's bitstream, or NULL. Up to FFmpeg 7 it takes the codec as an int.
+/// av_parser_init: a parser of the codec's bit stream, or NULL. Up to FFmpeg 7 it takes the codec as an int.
 AVCodecParserContext *reel_parser(enum AVCodecID codec);
 
-/// Audio channels; 0 when unknown.
+/// The number of audio channels; 0 if unknown.
 int reel_channels(const AVCodecParameters *parameters);
 
 /// The Dolby Vision profile of the stream's configuration record, or -1 when it has none.
 int reel_dolby_vision_profile(const AVStream *stream);
 
-/// What a stream's index says, seen at once: sample tables have hundreds of thousands of entries.
+/// A summary of a stream's index, made in one pass: sample tables have hundreds of thousands of entries.
 typedef struct ReelIndexSummary {
   int32_t entries;
   /// The largest `pos + size`; 0 without entries.
@@ -74,17 +74,17 @@ typedef struct ReelIndexSummary {
   /// The smallest and the largest time, in the stream's time base; meaningless without entries.
   int64_t first_time;
   int64_t last_time;
-  /// The largest time below `last_time`; the same as it when there is none.
+  /// The largest time below `last_time`; equal to it if there is none.
   int64_t time_before_last;
 } ReelIndexSummary;
 
 ReelIndexSummary reel_index_summary(AVStream *stream);
 
-/// The time of the earliest entry that does not lie whole within the first `size` bytes of the file, in the stream's
-/// time base; INT64_MAX when all do.
+/// The time of the earliest entry that is not completely within the first `size` bytes of the file, in the stream's
+/// time base; INT64_MAX if all are.
 int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size);
 
-/// A sample by a stream's index.
+/// A sample in a stream's index.
 typedef struct ReelIndexEntry {
   /// In the file.
   int64_t position;
@@ -94,37 +94,38 @@ typedef struct ReelIndexEntry {
   int32_t size;
 } ReelIndexEntry;
 
-/// The entry with a number from 0 on; one without bytes where there is none.
+/// The entry with the given number, which counts from 0. If there is none, its position is -1 and its size 0.
 ReelIndexEntry reel_index_entry(AVStream *stream, int number);
 
-/// The ordinary step between two neighbours in a stream's index, in its time base: the median of at most a
-/// thousand of them, spread evenly. 0 when there are fewer than three entries.
+/// The usual step between two neighbors in a stream's index, in its time base: the median of at most a thousand steps,
+/// spread evenly. 0 if there are fewer than three entries.
 int64_t reel_index_ordinary_step(AVStream *stream);
 
 /// AV_PIX_FMT_RGB48 and AV_PIX_FMT_RGBA64, in this machine's byte order.
 static const enum AVPixelFormat reel_rgb48 = AV_PIX_FMT_RGB48;
 static const enum AVPixelFormat reel_rgba64 = AV_PIX_FMT_RGBA64;
 
-/// The picture that is to be made of a frame.
+/// The picture that is to be made from a frame.
 typedef struct ReelScaling {
   int width;
   int height;
   enum AVPixelFormat format;
-  /// Of the frame's colours: SWS_CS_…, and whether they use all of each number.
+  /// The matrix of the frame's colours (SWS_CS_…), and whether they use the full range.
   int matrix;
   bool full_range;
-  /// Takes every `rows_apart`th row of the frame: 2 for one field of it.
+  /// Only every `rows_apart`th row of the frame is used: 2 for one field of it.
   int rows_apart;
 } ReelScaling;
 
-/// Scales a frame by libswscale into `target`, whose rows have `row_bytes` bytes; a few more may be written behind the
-/// last one. Whether libswscale takes the frame. Up to FFmpeg 7.0 its context is an opaque type.
+/// Scales a frame with libswscale into `target`, whose rows have `row_bytes` bytes. A few more bytes may be written
+/// after the last row. Returns whether libswscale accepts the frame. Up to FFmpeg 7.0 its context is an opaque type.
 bool reel_scale(const AVFrame *frame, const ReelScaling *scaling, uint8_t *target, int row_bytes);
 
-/// FF_QP2LAMBDA: by which a quantiser is multiplied to be a quality.
+/// FF_QP2LAMBDA: the factor that turns a quantiser into a quality.
 static const int reel_quality_unit = FF_QP2LAMBDA;
 
-/// The profiles that a reader of headers names. FFmpeg 6.1 calls them AV_PROFILE_…, and 8 has no other names.
+/// The profiles that Reel's readers of headers name. From FFmpeg 6.1 on they are called AV_PROFILE_…, and 8 has no
+/// other names.
 extern const int reel_profile_unknown;
 extern const int reel_profile_prores_proxy;
 extern const int reel_profile_prores_lt;
@@ -143,6 +144,6 @@ bool reel_is_interlaced(const AVFrame *frame);
 /// Whether the decoder says that the frame is damaged.
 bool reel_is_damaged(const AVFrame *frame);
 
-/// From FFmpeg 7.1 on decoders cut off what a container says (Matroska's cropping, the clean aperture of MP4). This
-/// takes it out of the stream's parameters, so that pictures come whole from every version.
+/// From FFmpeg 7.1 on, decoders apply the cropping that a container states (Matroska's cropping, the clean aperture of
+/// MP4). This removes it from the stream's parameters, so that pictures come whole from every version.
 void reel_ignore_cropping(AVStream *stream);

@@ -1,14 +1,14 @@
 import CFFmpeg
 
-/// What a frame of AAC without a header says of its channels (ISO/IEC 14496-3, 4.4.2.1): the elements that it consists of, one
-/// for a single channel and one for a pair.
+/// What an AAC frame without a header states about its channels (ISO/IEC 14496-3, 4.4.2.1): the types of the elements
+/// of which it consists, one for a single channel and one for a pair.
 struct AACFrame: Hashable {
   enum Element: Hashable {
     case single
     case pair
   }
 
-  /// The first element with channels; nil where another one stands there.
+  /// The first element with channels; nil if another element is in its place.
   let first: Element?
 
   init(_ frame: [UInt8]) {
@@ -16,10 +16,10 @@ struct AACFrame: Hashable {
     first = Self.firstElement(&reader)
   }
 
-  /// Bytes in which it stands, with what may stand before it.
+  /// The number of bytes in which it is found, with whatever may precede it.
   static let lookedAt = 1024
 
-  /// What stands before it: data, a program config element, what fills up.
+  /// Skips what may precede the element: data, a program config element, fill elements.
   private static func firstElement(_ reader: inout BitReader) -> Element? {
     for _ in 0..<8 {
       switch reader.bits(3) {
@@ -41,14 +41,14 @@ struct AACFrame: Hashable {
     return nil
   }
 
-  /// A count whose largest number says that another one is to be added (4.4.2.7).
+  /// Reads a count. Its largest value means that another count is to be added (4.4.2.7).
   private static func length(_ reader: inout BitReader, _ bits: Int) -> Int? {
     guard let count = reader.bits(bits) else { return nil }
     return count == 1 << UInt32(bits) - 1 ? reader.bits(8).map { Int(count) + Int($0) } : Int(count)
   }
 
-  /// The arrangement of channels that the frame may have in the place of that of its stream's record; nil where it begins as
-  /// that has it.
+  /// Returns the channel arrangement that the frame may have instead of that in its stream's record; nil if it begins
+  /// as the record says.
   func other(than configuration: AudioSpecificConfig) -> UInt32? {
     guard let first, AudioSpecificConfig.plain.contains(configuration.objectType) else { return nil }
     switch (configuration.arrangement, first) {
@@ -60,11 +60,11 @@ struct AACFrame: Hashable {
   }
 }
 
-/// The channels of AAC whose frames are of another arrangement than the record of their stream says.
+/// The sound of an AAC stream whose frames have another channel arrangement than its record says.
 struct OtherArrangement {
   let sound: SoundHeader
 
-  /// Nil where the frames are as the record says, and where they cannot be decoded in another way.
+  /// Nil if the frames are as the record says, or if they cannot be decoded with another arrangement.
   init?(
     _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>
   ) {
@@ -83,7 +83,7 @@ struct OtherArrangement {
       sampleRate: isOpen ? decoded.sampleRate : told.sampleRate)
   }
 
-  /// A decoder refuses what has more elements than its record says.
+  /// Decodes the frame with another record. A decoder refuses a frame that has more elements than its record says.
   private static func decoded(
     _ packet: UnsafeMutablePointer<AVPacket>, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
     record: [UInt8]
@@ -99,10 +99,10 @@ struct OtherArrangement {
 }
 
 extension AudioSpecificConfig {
-  /// Object types whose frames are made of these elements: Main, LC, SSR, LTP.
+  /// The object types whose frames consist of these elements: Main, LC, SSR, LTP.
   static let plain: Set<Int> = [1, 2, 3, 4]
 
-  /// The same record with another arrangement of channels (1.6.2.1).
+  /// Returns the same record with another channel arrangement (1.6.2.1).
   static func record(_ record: [UInt8], arrangement: UInt32) -> [UInt8]? {
     var reader = BitReader(record)
     guard let type = reader.bits(5), type != 31 || reader.skipBits(6), let index = reader.bits(4) else {

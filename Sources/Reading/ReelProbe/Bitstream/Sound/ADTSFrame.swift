@@ -1,15 +1,15 @@
 /// The header of an AAC frame in a transport stream (ISO/IEC 14496-3, 1.A.2.2).
 struct ADTSFrame: Hashable {
-  /// Hertz, without what band replication adds: no header of it tells.
+  /// In hertz, without band replication, which the header does not announce.
   let sampleRate: Int
-  /// Nil where an element within the frame says it.
+  /// Nil if an element within the frame states them.
   let channels: Int?
-  /// Bytes of the frame with its header.
+  /// The size of the frame in bytes, header included.
   let length: Int
-  /// Of 1024 samples each.
+  /// The number of blocks of 1024 samples.
   let blocks: Int
 
-  /// Nil where none begins.
+  /// Nil if no frame begins here.
   init?(_ frame: [UInt8]) {
     var reader = BitReader(frame.prefix(7))
     guard reader.bits(12) == 0xFFF, reader.skipBits(1), reader.bits(2) == 0, reader.skipBits(1 + 2),

@@ -1,12 +1,12 @@
 /// The configuration of Apple Lossless ("ALAC magic cookie"), alone or in its box `alac`.
 struct ALACConfiguration: Hashable {
-  /// Hertz.
+  /// In hertz.
   let sampleRate: Int
   let channels: Int
-  /// Samples of each frame.
+  /// The number of samples of each frame.
   let frameLength: Int?
 
-  /// Nil for what is none.
+  /// Nil for anything else.
   init?(_ record: [UInt8]) {
     // The box: its size and type, a version with flags.
     let isBoxed = record.count >= 36 && record[4..<8].elementsEqual("alac".utf8)
@@ -19,10 +19,10 @@ struct ALACConfiguration: Hashable {
     frameLength = record.number(at: start, bytes: 4)
   }
 
-  /// By the first element of a frame, where it contradicts the record: two channels are a pair, one and more than two begin
-  /// with a single one. Nil where it does not, and for what is no frame.
+  /// Returns the channels by the first element of a frame, if it contradicts the record: two channels are a pair, while
+  /// one, or more than two, begin with a single one. Nil if it does not contradict the record, or if this is no frame.
   static func channels(ofFrame frame: [UInt8], stated: Int) -> Int? {
-    // Three bits of the kind, four of its number, twelve that are 0.
+    // Three bits for the element's type, four for its number, twelve that are 0.
     guard frame.count >= 3, frame[0] & 1 == 0, frame[1] == 0, frame[2] & 0xE0 == 0 else { return nil }
     switch frame[0] >> 5 {
     case 0: return stated == 2 ? 1 : nil

@@ -1,24 +1,25 @@
-/// The configuration of AAC and its kin (ISO/IEC 14496-3, 1.6.2.1), in MP4, Matroska and FLV.
+/// The configuration of AAC and related codecs (ISO/IEC 14496-3, 1.6.2.1), in MP4, Matroska and FLV.
 struct AudioSpecificConfig: Hashable {
-  /// Audio object type of the core, such as 2 for AAC LC; 42 for USAC.
+  /// The audio object type of the core, such as 2 for AAC LC, or 42 for USAC.
   let objectType: Int
-  /// Hertz, of what is heard: with spectral band replication, where it is announced.
+  /// The sampling rate of what is heard, in hertz: with spectral band replication, if it is announced.
   let sampleRate: Int
-  /// The same before band replication doubles it: of what a frame holds.
+  /// The sampling rate of what a frame holds, before band replication doubles it.
   let coreRate: Int
-  /// Samples of each frame, at the rate of the core (4.5.1.1, 4.6.20); nil for kinds whose frames differ.
+  /// The number of samples of each frame, at the rate of the core (4.5.1.1, 4.6.20); nil for types whose frames differ.
   let frameLength: Int?
-  /// How its channels are arranged, by table 1.19; 0 where an element says it.
+  /// The channel arrangement, by table 1.19; 0 if an element states it.
   let arrangement: UInt32
-  /// Of what is heard: two for parametric stereo, where it is announced. Nil where it is left to the frames.
+  /// The number of channels that are heard: two for parametric stereo, if it is announced. Nil if it is left to the
+  /// frames.
   let channels: Int?
-  /// Whether spectral band replication is announced or denied; nil where the frames may bring it without a word
-  /// (implicit signalling, 1.6.5).
+  /// Whether spectral band replication is announced or denied; nil if the frames may use it unannounced (implicit
+  /// signalling, 1.6.5).
   let hasBandReplication: Bool?
   /// Whether parametric stereo is announced or denied; nil as above.
   let hasParametricStereo: Bool?
 
-  /// Nil for what is none.
+  /// Nil for anything else.
   init?(_ record: [UInt8]) {
     var reader = BitReader(record)
     guard var type = Self.objectType(&reader), type > 0, var rate = Self.rate(&reader),
@@ -50,7 +51,8 @@ struct AudioSpecificConfig: Hashable {
     if replication == nil, Self.general.contains(type), !Self.resilient.contains(type) {
       Self.readExtension(&reader, core: coreRate, &rate, &replication, &stereo)
     }
-    // It doubles what is at most 24 kHz, and takes one channel to make two.
+    // Unannounced band replication only doubles rates of at most 24 kHz, and parametric stereo only makes two channels
+    // out of one.
     if replication == nil, coreRate > 24_000 || type != 2 { replication = false }
     if stereo == nil, replication == false || channels != 1 || stereo == false { stereo = false }
     sampleRate = rate
@@ -63,12 +65,13 @@ struct AudioSpecificConfig: Hashable {
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }
 
-  /// 1.6.3.4, table 1.18; nil for a reserved index.
+  /// The sampling rates by their index (1.6.3.4, table 1.18), without those that are reserved.
   static let rates = [
     96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
   ]
 
-  /// 1.6.3.5, table 1.19; nil where the frames or an element say it, and for what is reserved.
+  /// Returns the number of channels of an arrangement (1.6.3.5, table 1.19); nil if the frames or an element state it,
+  /// and for reserved values.
   static func channels(_ arrangement: UInt32) -> Int? {
     let counts: [UInt32: Int] = [
       1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 8, 11: 7, 12: 8, 13: 24, 14: 8,
@@ -76,10 +79,10 @@ struct AudioSpecificConfig: Hashable {
     return counts[arrangement]
   }
 
-  /// Object types with a `GASpecificConfig`; the second set are those of them that resist errors.
+  /// The object types with a `GASpecificConfig`. Of these, ``resilient`` are resistant to errors.
   private static let general: Set<Int> = [1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23]
   private static let littleDelay: Set<Int> = [23, 39]
-  /// All that is called AAC, with its lossless kin and USAC: other types are of other codecs (table 1.17).
+  /// All types of AAC, its lossless relatives and USAC. Other types are other codecs (table 1.17).
   private static let kin = general.union([32, 33, 34, 36, 37, 38, 39, 42])
   private static let resilient: Set<Int> = [17, 19, 20, 21, 22, 23]
 
@@ -94,7 +97,7 @@ struct AudioSpecificConfig: Hashable {
     return index < rates.count ? rates[Int(index)] : nil
   }
 
-  /// 4.4.1. Nil when it is cut; `channels` is nil where it has no program config element.
+  /// Reads a `GASpecificConfig` (4.4.1). Nil if it is cut off; `channels` is nil if it has no program config element.
   private static func generalChannels(
     _ reader: inout BitReader, _ type: Int, arrangement: UInt32
   ) -> (channels: Int?, isShort: Bool)? {
@@ -116,7 +119,8 @@ struct AudioSpecificConfig: Hashable {
     return (channels, isShort)
   }
 
-  /// A program config element (4.4.1.1): one channel for each single element, two for each pair, one for low frequencies.
+  /// Reads a program config element (4.4.1.1). Returns its channels: one for each single element, two for each pair,
+  /// one for each of low frequencies.
   static func programChannels(_ reader: inout BitReader) -> Int? {
     guard reader.skipBits(4 + 2 + 4), let front = reader.bits(4), let side = reader.bits(4),
       let back = reader.bits(4), let low = reader.bits(2), let data = reader.bits(3),
@@ -138,7 +142,7 @@ struct AudioSpecificConfig: Hashable {
     return !isPresent || reader.skipBits(bits)
   }
 
-  /// What stands behind the core's configuration so that older decoders do not see it (1.6.2.1, sync extension).
+  /// Reads what follows the core's configuration, where older decoders do not see it (1.6.2.1, sync extension).
   private static func readExtension(
     _ reader: inout BitReader, core: Int, _ rate: inout Int, _ replication: inout Bool?, _ stereo: inout Bool?
   ) {
@@ -150,7 +154,8 @@ struct AudioSpecificConfig: Hashable {
     stereo = isStereo
   }
 
-  /// Lossless audio (11.6.1) counts its channels itself. It is aligned to bytes, five of them filled up if need be.
+  /// Reads the configuration of lossless audio (11.6.1), which states its own rate and channels. It is found by its
+  /// mark, as five fill bits may align it to bytes.
   private static func lossless(_ reader: inout BitReader, from record: [UInt8]) -> (Int, Int?)? {
     guard
       let mark = (0..<max(0, record.count - 4)).first(where: {

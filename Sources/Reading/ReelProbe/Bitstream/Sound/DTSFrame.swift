@@ -1,11 +1,12 @@
-/// A DTS frame, in the byte order of MP4, Matroska and MPEG's multiplexes: a core (ETSI TS 102 114, 5.3.1), and what extends it.
+/// A DTS frame, in the byte order of MP4, Matroska and MPEG's multiplexes: a core (ETSI TS 102 114, 5.3.1), and its
+/// extensions.
 struct DTSFrame: Hashable {
-  /// Hertz.
+  /// In hertz.
   private(set) var sampleRate: Int
-  /// Nil for an arrangement of the user's own.
+  /// Nil for a user-defined arrangement.
   private(set) var channels: Int?
 
-  /// Nil where none begins.
+  /// Nil if no frame begins here.
   init?(_ frame: [UInt8]) {
     var reader = BitReader(frame.prefix(16))
     guard reader.bits(32) == 0x7FFE_8001, reader.skipBits(1 + 5 + 1), let blocks = reader.bits(7),
@@ -19,7 +20,7 @@ struct DTSFrame: Hashable {
     (sampleRate, channels) = (found, own)
     let length = Int(size) + 1
     if let other = DTSExtension(frame, at: (length + 3) / 4 * 4) {
-      // Where this frame's does not tell, the core's are the least that there is.
+      // If this frame's extension does not state them, the core's rate and channels are the least that there are.
       if let told = other.told {
         (sampleRate, channels) = (max(told.sampleRate, found), max(told.channels, own ?? 0))
       }
@@ -33,7 +34,7 @@ struct DTSFrame: Hashable {
   static let rates: [UInt32: Int] = [
     1: 8000, 2: 16_000, 3: 32_000, 6: 11_025, 7: 22_050, 8: 44_100, 11: 12_000, 12: 24_000, 13: 48_000,
   ]
-  /// What a part of the core begins with that has a channel in the middle behind, and one that doubles the rate.
+  /// The sync words of those parts of the core that add a channel at the rear center, and that double the rate.
   private static let marks: [UInt32: [UInt8]] = [0: [0x5A, 0x5A, 0x5A, 0x5A], 2: [0x1D, 0x95, 0xF2, 0x62]]
 
   private static func has(_ mark: [UInt8], _ core: ArraySlice<UInt8>) -> Bool {
@@ -41,12 +42,12 @@ struct DTSFrame: Hashable {
   }
 }
 
-/// The extension substream of DTS-HD behind a core (ETSI TS 102 114, 7.4 and 7.5), whose decoder makes all of the sound.
+/// The extension substream of DTS-HD after a core (ETSI TS 102 114, 7.4 and 7.5), whose decoder makes all of the sound.
 private struct DTSExtension {
-  /// Of the first asset; nil where this frame does not say it.
+  /// The rate and the channels of the first asset; nil if this frame does not state them.
   let told: (sampleRate: Int, channels: Int)?
 
-  /// Nil where none begins.
+  /// Nil if none begins there.
   init?(_ frame: [UInt8], at place: Int) {
     var reader = BitReader(frame.dropFirst(place).prefix(2048))
     guard reader.bits(32) == 0x6458_2025 else { return nil }
@@ -75,7 +76,7 @@ private struct DTSExtension {
     return (rates[Int(rate)], Int(channels) + 1)
   }
 
-  /// What is there where a bit says so.
+  /// Skips a field that is present only if a flag says so.
   private static func skip(_ count: Int, _ reader: inout BitReader) -> Bool {
     guard let isThere = reader.flag() else { return false }
     return !isThere || reader.skipBits(count)

@@ -1,27 +1,27 @@
 import CFFmpeg
 
-/// What a decoder makes of the first frame of a sound whose header leaves open what is heard: AAC may double its rate and
-/// its channels without a word (ISO/IEC 14496-3, 1.6.5, implicit signalling).
+/// What a decoder makes of the first frame of sound whose header leaves open what is heard: AAC may double its rate and
+/// its channels unannounced (ISO/IEC 14496-3, 1.6.5, implicit signalling).
 enum DecodedSound {
-  /// Nil where the packet has no whole frame, or the decoder refuses it.
+  /// Nil if the packet has no complete frame, or if the decoder refuses it.
   static func header(
     _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>
   ) -> SoundHeader? {
     OtherArrangement(parameters, packet)?.sound ?? decoded(parameters, packet)
   }
 
-  /// The same as the record of the stream has it.
+  /// Returns the same, with the channel arrangement that the stream's record states.
   static func decoded(
     _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>
   ) -> SoundHeader? {
     guard parameters.pointee.codec_id == AV_CODEC_ID_AAC, let decoder = avcodec_find_decoder_by_name("aac"),
-      // Without either a decoder takes the container's word for both.
+      // Without either, a decoder takes both from the container.
       AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)) != nil
         || ADTSFrame(BitstreamHeader.bytes(of: packet)) != nil
     else {
       return nil
     }
-    // An edit list may leave out what the first frame makes.
+    // An edit list may discard what the first frame decodes to.
     var bare = av_packet_clone(packet)
     defer { av_packet_free(&bare) }
     guard let bare else { return nil }

@@ -1,12 +1,12 @@
-/// The stream information of FLAC (RFC 9639, 8.2), alone or behind the mark and the block header.
+/// The stream information of FLAC (RFC 9639, 8.2), alone or after the `fLaC` mark and the block header.
 struct FLACStreamInfo: Hashable {
-  /// Hertz.
+  /// In hertz.
   let sampleRate: Int
   let channels: Int
-  /// Samples of each frame; nil where these differ.
+  /// The number of samples of each frame; nil if frames differ.
   let frameLength: Int?
 
-  /// Nil for what is none.
+  /// Nil for anything else.
   init?(_ record: [UInt8]) {
     let isMarked = record.starts(with: Array("fLaC".utf8))
     guard !isMarked || record.count >= 8 && record[4] & 0x7f == 0 else { return nil }
@@ -19,7 +19,7 @@ struct FLACStreamInfo: Hashable {
     guard sampleRate > 0 else { return nil }
   }
 
-  /// By the header of a frame (9.1); nil for what is none.
+  /// Returns the channels that the header of a frame states (9.1); nil for anything else.
   static func channels(ofFrame frame: [UInt8]) -> Int? {
     guard frame.count >= 4, frame[0] == 0xFF, frame[1] & 0xFE == 0xF8 else { return nil }
     let assignment = Int(frame[3] >> 4)

@@ -3,17 +3,17 @@ import CFFmpeg
 /// The header of a frame of MPEG audio, layers I to III (ISO/IEC 11172-3, 2.4.1.3; 13818-3; and the lower rates that
 /// are called MPEG 2.5).
 struct MPEGAudioFrame: Hashable {
-  /// Hertz.
+  /// In hertz.
   let sampleRate: Int
   let channels: Int
-  /// 1 to 3
+  /// From 1 to 3.
   let layer: Int
-  /// In one frame.
+  /// The number of samples in one frame.
   let samples: Int
-  /// Bytes of the frame with its header; nil where it does not say (a free format).
+  /// The size of the frame in bytes, header included; nil if it is not stated (free format).
   let length: Int?
 
-  /// Nil where none begins.
+  /// Nil if no frame begins here.
   init?(_ frame: [UInt8]) {
     guard frame.count >= 4, frame[0] == 0xFF, frame[1] >> 5 == 7 else { return nil }
     let (version, layerBits) = (frame[1] >> 3 & 3, frame[1] >> 1 & 3)
@@ -26,14 +26,14 @@ struct MPEGAudioFrame: Hashable {
     samples = layer == 1 ? 384 : layer == 3 && halved > 0 ? 576 : 1152
     let rates = Self.bitRates[halved > 0 ? (layer == 1 ? 3 : 4) : layer - 1]
     let padding = Int(frame[2] >> 1 & 1) * (layer == 1 ? 4 : 1)
-    // Of layer I in whole words.
+    // Frames of layer I consist of whole words.
     let unit = layer == 1 ? 4 : 1
     length =
       bitRate == 0
       ? nil : samples * 1000 * rates[Int(bitRate) - 1] / 8 / unit / sampleRate * unit + padding
   }
 
-  /// Kilobits a second, of each layer, and of the first and the others at the lower rates.
+  /// Kilobits per second of each layer, then of the first and of the others at the lower sampling rates.
   private static let bitRates = [
     [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
     [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],

@@ -1,11 +1,11 @@
-/// The identification header of Opus (RFC 7845, 5.1), which MP4 has with numbers of the other byte order (`dOps`).
+/// The identification header of Opus (RFC 7845, 5.1), whose numbers MP4 stores in the other byte order (`dOps`).
 struct OpusHeader: Hashable {
-  /// Nil where its family of arrangements has not so many (5.1.1.1, 5.1.1.2).
+  /// Nil if its channel mapping family does not allow that many (5.1.1.1, 5.1.1.2).
   let channels: Int?
-  /// As it stands there.
+  /// The number of channels as it is stated.
   let stated: Int
 
-  /// Nil for what is none. Opus is always decoded to 48 kHz; what the header says of a rate is history.
+  /// Nil for anything else. Opus is always decoded to 48 kHz; the rate in the header is only that of the original.
   init?(_ record: [UInt8]) {
     let mark = Array("OpusHead".utf8)
     guard record.count >= 19, record.starts(with: mark), record[8] & 0xF0 == 0, record[9] > 0 else {
@@ -18,6 +18,6 @@ struct OpusHeader: Hashable {
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: Self.sampleRate) }
 
-  /// Hertz, of all of it (RFC 6716, 2).
+  /// In hertz, for all Opus sound (RFC 6716, 2).
   static let sampleRate = 48_000
 }

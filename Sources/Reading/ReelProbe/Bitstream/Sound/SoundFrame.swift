@@ -1,18 +1,18 @@
 import CFFmpeg
 
-/// How long one packet of sound lasts by its codec.
+/// The duration of one packet of sound according to its codec.
 enum SoundFrame {
-  /// Codecs each frame of which says how long it lasts, so that no record can be wrong about it.
+  /// The codecs in which each frame states its own duration, so that no record can be wrong about it.
   static let selfTold: Set<AVCodecID> = [
     AV_CODEC_ID_OPUS, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3,
     AV_CODEC_ID_DTS,
   ]
-  /// Bytes of a packet that are looked at; a longer one may hold more frames than were seen.
+  /// The number of bytes of a packet that are read. A longer one may hold more frames than were seen.
   static let longest = 1 << 16
 
-  /// Seconds; nil for codecs whose packets differ in length.
+  /// Returns the duration in seconds; nil for codecs whose packets differ in duration.
   ///
-  /// - Parameter first: the first packet, of which some codecs hold several frames.
+  /// - Parameter first: the first packet, which in some codecs holds several frames.
   static func seconds(_ parameters: UnsafeMutablePointer<AVCodecParameters>, first: [UInt8]) -> Double? {
     switch parameters.pointee.codec_id {
     case AV_CODEC_ID_AAC:
@@ -31,7 +31,7 @@ enum SoundFrame {
       }
     case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: sum(first, DolbyFrame.length)
     case AV_CODEC_ID_DTS: sum(first, theater)
-    // Of a constant rate.
+    // These have a constant bit rate.
     case AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2:
       first.count == Int(parameters.pointee.block_align) && parameters.pointee.bit_rate > 0
         ? Double(8 * first.count) / Double(parameters.pointee.bit_rate) : nil
@@ -39,9 +39,11 @@ enum SoundFrame {
     }
   }
 
-  /// Of the frames with which a packet begins, one behind the other; nil where there is none, or no end of them in sight.
+  /// Returns the total duration of the frames with which a packet begins; nil if there are none, or if the packet may
+  /// continue beyond what was read.
   ///
-  /// - Parameter frame: bytes and seconds of the one that begins here; no bytes where it does not say how many.
+  /// - Parameter frame: returns the bytes and the seconds of the frame that begins here, with 0 bytes if it does not
+  ///   state its size.
   private static func sum(_ packet: [UInt8], _ frame: ([UInt8]) -> (bytes: Int, seconds: Double)?) -> Double?
   {
     guard packet.count < longest else { return nil }
@@ -54,7 +56,7 @@ enum SoundFrame {
     return seconds > 0 ? seconds : nil
   }
 
-  /// The core of a frame of DTS (ETSI TS 102 114, 5.3.1).
+  /// Reads the core of a DTS frame (ETSI TS 102 114, 5.3.1).
   private static func theater(_ head: [UInt8]) -> (bytes: Int, seconds: Double)? {
     var reader = BitReader(head[...])
     guard reader.bits(32) == 0x7FFE_8001, reader.skipBits(1 + 5 + 1), let blocks = reader.bits(7),
@@ -70,13 +72,13 @@ enum SoundFrame {
 
   private static func advancedAudio(_ record: [UInt8]) -> Double? {
     guard let configuration = AudioSpecificConfig(record) else { return nil }
-    // Some writers put the doubled rate where that of the core belongs.
+    // Some writers state the doubled rate where that of the core belongs.
     let isClear =
       configuration.hasBandReplication != true || configuration.sampleRate != configuration.coreRate
     return isClear ? seconds(configuration.frameLength, configuration.coreRate) : nil
   }
 
-  /// By the byte that each packet begins with (RFC 6716, 3.1 and 3.2).
+  /// Returns the duration in seconds, by the first byte of the packet (RFC 6716, 3.1 and 3.2).
   static func opus(_ packet: [UInt8]) -> Double? {
     guard let first = packet.first else { return nil }
     let kind = Int(first >> 3)
@@ -88,7 +90,7 @@ enum SoundFrame {
       }
     switch first & 3 {
     case 0: return milliseconds / 1000
-    // RFC 6716, 3.2.5: a count of zero is none.
+    // RFC 6716, 3.2.5: a packet with zero frames is invalid.
     case 3:
       return packet.count > 1 && packet[1] & 63 > 0 ? milliseconds * Double(packet[1] & 63) / 1000 : nil
     default: return 2 * milliseconds / 1000

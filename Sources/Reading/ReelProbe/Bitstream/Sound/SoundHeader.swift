@@ -1,13 +1,13 @@
 import CFFmpeg
 
-/// What the header of a sound's own codec says of it: as it is heard, after all that a decoder adds.
+/// What the header of a sound's own codec states: the sound as it is heard, with all that a decoder adds.
 struct SoundHeader: Hashable {
-  /// Nil when the header does not tell.
+  /// Nil if the header does not state it.
   var channels: Int?
-  /// Hertz; nil when the header does not tell.
+  /// In hertz; nil if the header does not state it.
   var sampleRate: Int?
-  /// The codec, where a frame tells which of several it is that a container may have under one name: MP4 has one for all
-  /// layers of MPEG audio (ISO/IEC 14496-1, table 5).
+  /// The codec, if the frame shows which it is of several that have one name in a container: MP4 has one for all layers
+  /// of MPEG audio (ISO/IEC 14496-1, table 5).
   let codec: AVCodecID?
 
   init(channels: Int?, sampleRate: Int?, codec: AVCodecID? = nil) {
@@ -16,8 +16,8 @@ struct SoundHeader: Hashable {
     self.sampleRate = sampleRate.flatMap { (1...100_000_000).contains($0) ? $0 : nil }
   }
 
-  /// From the header that a container keeps beside the samples, as FFmpeg hands it on (`extradata`). Nil where it says
-  /// neither, or this codec has none.
+  /// Reads the header that a container stores beside the samples, as FFmpeg passes it on (`extradata`). Nil if it
+  /// states neither channels nor rate, or if this codec has none.
   init?(_ codec: AVCodecID, record: [UInt8]) {
     let found: SoundHeader?
     switch codec {
@@ -32,17 +32,18 @@ struct SoundHeader: Hashable {
     self = found
   }
 
-  /// The codecs whose packets begin with a header, without which the container's word is worth nothing.
+  /// The codecs whose packets begin with a header, without which the container's statement is worthless.
   static let framed: Set<AVCodecID> =
     [
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
       AV_CODEC_ID_PCM_BLURAY, AV_CODEC_ID_PCM_DVD, AV_CODEC_ID_S302M,
     ]
-  /// Those that have no other header besides: DTS Express has one (ETSI TS 102 114, 9), and the same name for FFmpeg.
+  /// Those that have no other kind of header. DTS Express has one (ETSI TS 102 114, 9), and FFmpeg gives it the same
+  /// name as DTS.
   static let alwaysFramed = framed.subtracting([AV_CODEC_ID_DTS])
 
-  /// From the beginning of a sample or packet. Nil where it does not begin with a whole header of this codec, or this
-  /// codec has none.
+  /// Reads the beginning of a sample or packet. Nil if it does not begin with a complete header of this codec, or if
+  /// this codec has none.
   init?(_ codec: AVCodecID, frame: [UInt8]) {
     let found: SoundHeader?
     switch codec {
@@ -60,7 +61,7 @@ struct SoundHeader: Hashable {
   }
 }
 
-/// Big-endian numbers in a record of bytes; nil beyond its end.
+/// Big-endian numbers in a record; nil beyond its end.
 extension [UInt8] {
   func number(at place: Int, bytes count: Int) -> Int? {
     guard place >= 0, count <= 4, place + count <= self.count else { return nil }

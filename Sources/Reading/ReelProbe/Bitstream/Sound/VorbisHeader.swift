@@ -1,11 +1,11 @@
-/// The identification header of Vorbis (Vorbis I, 4.2.2), alone or as the first of the three that Matroska keeps
-/// together (Xiph lacing), or that FFmpeg does (each behind its length).
+/// The identification header of Vorbis (Vorbis I, 4.2.2): alone, or as the first of the three headers that Matroska
+/// (with Xiph lacing) or FFmpeg (each preceded by its length) keeps together.
 struct VorbisHeader: Hashable {
-  /// Hertz.
+  /// In hertz.
   let sampleRate: Int
   let channels: Int
 
-  /// Nil for what is none.
+  /// Nil for anything else.
   init?(_ record: [UInt8]) {
     let mark = [1] + Array("vorbis".utf8)
     guard
