@@ -160,12 +160,12 @@ struct IngestModelTests {
       (
         16_000_000_000_000, 4096,
         "it has 16 TB, more than the 64 GB that are accepted; raise `maxSize` to accept it"
-          + " (its 16 TB are mostly holes: 4.096 kB are stored)"
+          + " (it is sparse: only 4.096 kB of its 16 TB is stored)"
       ),
       (
         Int64.max, 0,
         "it has 9223372.037 TB, more than the 64 GB that are accepted; raise `maxSize` to accept it"
-          + " (its 9223372.037 TB are mostly holes: 0 B are stored)"
+          + " (it is sparse: only 0 B of its 9223372.037 TB is stored)"
       ),
     ] as [(Int64, Int64?, String)])
   func sizeInWords(size: Int64, stored: Int64?, sentence: String) throws {

@@ -20,7 +20,7 @@ extension Samples {
       .metadataWarning(
         MetadataWarning(
           path: SourcePath(bytes: [0x61, 0xFF]), code: .sidecarUnknownKey,
-          message: "its sidecar has a key \"captoin\" that means nothing; did you mean caption?")),
+          message: "its sidecar has an unknown key \"captoin\"; did you mean caption?")),
       .watchNotice(
         WatchNotice(
           path: SourcePath(bytes: [0x61, 0xFF]), code: .folderGone,

@@ -236,7 +236,7 @@ import Testing
       code: "workerMissing", message: "reel-probe-worker is missing; scripts/install builds it")
     #expect(
       text(summary(.aborted, error: error), unfinished: 3) == [
-        "reel: could not go on: reel-probe-worker is missing; scripts/install builds it",
+        "reel: could not continue: reel-probe-worker is missing; scripts/install builds it",
         "Fix that, then run the same command again to continue.",
       ])
   }

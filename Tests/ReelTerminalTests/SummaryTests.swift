@@ -112,7 +112,7 @@ import Testing
         "library        /home/ann/reel",
         "posts          12, 345 MB",
         "stored in      file:///srv/media: 12 posts",
-        "unfinished     1; the next run goes on with them",
+        "unfinished     1; the next run continues with them",
         "not published  3 files, the newest first:",
         #"failed: notes\n.mp4 is empty [empty]"#,
         "and 2 more: --json lists up to 1000",
@@ -137,7 +137,7 @@ import Testing
       lines(view.text(log)) == [
         "reel               0.1.0", "reel-probe-worker  reel-probe-worker is missing",
         "libavformat        unknown",
-        "SQLite             3.40.1, which has the WAL-reset bug, and Reel avoids it: it makes its checkpoints while nobody else can commit",
+        "SQLite             3.40.1, which has the WAL-reset bug; Reel avoids it by making checkpoints only while nothing else can commit",
       ])
     #expect(
       try view.json()

@@ -9,7 +9,7 @@ import ReelServer
 struct ReelServe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel-serve",
-    abstract: "Take uploads, and answer each with what became of it.", version: FrontDoor.version,
+    abstract: "Accept uploads, and answer each with its outcome.", version: FrontDoor.version,
     subcommands: [Run.self, UploadURL.self, NewKey.self, NewWebhookSecret.self, Events.self],
     defaultSubcommand: Run.self)
 }
@@ -32,7 +32,7 @@ struct Run: AsyncParsableCommand {
   var catalog: String?
   @Option(help: ArgumentHelp("Which videos are wanted: a preset of reel's, or a file.", valueName: "policy"))
   var policy: String?
-  @Option(help: ArgumentHelp("Who is told of posts: https://app.example/hook.", valueName: "url"))
+  @Option(help: ArgumentHelp("The webhook to notify of posts: https://app.example/hook.", valueName: "url"))
   var webhook: String?
   @Option(
     help: ArgumentHelp(
@@ -54,7 +54,7 @@ struct Run: AsyncParsableCommand {
     help: ArgumentHelp("Bytes a second that a sender must bring, on average.", valueName: "size"),
     transform: size)
   var minRate: Int64 = 500
-  @Option(help: ArgumentHelp("How long a sender may say nothing.", valueName: "time"), transform: seconds)
+  @Option(help: ArgumentHelp("How long a sender may pause.", valueName: "time"), transform: seconds)
   var patience: Int64 = 30
   @Option(help: ArgumentHelp("Pages of this origin may use the server (any number).", valueName: "origin"))
   var allowOrigin: [String] = []
@@ -111,7 +111,7 @@ struct UploadURL: ParsableCommand {
   var keyFile: String
   @Option(help: ArgumentHelp("What clients call the server.", valueName: "url"))
   var url: String?
-  @Option(help: ArgumentHelp("Whose the post is to be.", valueName: "id"))
+  @Option(help: ArgumentHelp("The id of the post's author.", valueName: "id"))
   var author: String?
   @Option(help: ArgumentHelp("The largest video.", valueName: "size"), transform: size)
   var maxSize: Int64?
@@ -171,7 +171,7 @@ struct Events: ParsableCommand {
   var add = false
 
   func validate() throws {
-    if replay, add { throw ValidationError("--replay or --add, one of them") }
+    if replay, add { throw ValidationError("use either --replay or --add, not both") }
   }
 
   func run() throws {

@@ -174,7 +174,7 @@ extension DamagedObjectReplacing {
   /// - Throws: `conflict` if there is none.
   package func isDamaged(_ key: ObjectKey, _ source: UploadSource) async throws(UploadError) -> Bool {
     guard let found = try await find(key) else {
-      throw UploadError(.conflict, "\(key) is not in the store \(destination) any more: try again")
+      throw UploadError(.conflict, "\(key) is no longer in the store \(destination): try again")
     }
     if found.size != source.size { return true }
     return try await readFound(key) != source.digest

@@ -149,7 +149,7 @@ extension CatalogError {
   package static func leaseLost(_ intent: Intent, at catalog: String) -> CatalogError {
     CatalogError(
       .leaseLost,
-      "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(catalog), "
+      "attempt \(intent.attempt) no longer holds post \(intent.id) in the catalog \(catalog); "
         + "another run may have taken it over: try again")
   }
 
@@ -157,7 +157,7 @@ extension CatalogError {
     CatalogError(
       .unusable,
       "the catalog \(catalog) already has a post \(request.newID) or an object \(request.newKey) in "
-        + "\(request.publication.destination): try again, it draws new names")
+        + "\(request.publication.destination): try again; new names will be drawn")
   }
 
   package static func closed(at catalog: String) -> CatalogError {

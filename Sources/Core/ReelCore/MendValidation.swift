@@ -45,7 +45,7 @@ package enum MendValidation {
       case .sampleAspectRatio: isSame(after.video?.sampleAspectRatio, options.sampleAspectRatio)
       }
     guard isMended else {
-      throw MendError(.notProven, "what was asked for (\(mend.rawValue)) can't be had of it: " + reason(mend))
+      throw MendError(.notProven, "it can't be mended as requested (\(mend.rawValue)): " + reason(mend))
     }
   }
 
@@ -60,11 +60,11 @@ package enum MendValidation {
 
   private static func reason(_ mend: Mend) -> String {
     switch mend {
-    case .location, .privateTags: "it tells where it was recorded in a way that Reel does not take out"
-    case .credentials: "it has Content Credentials in a place where Reel does not take them out"
-    case .sampleAspectRatio: "its pictures say themselves what shape their pixels have"
-    case .salvage: "its own account still goes beyond what is there"
-    default: "players would not see it"
+    case .location, .privateTags: "it reveals where it was recorded in a way that Reel can't remove"
+    case .credentials: "it has Content Credentials in a place from which Reel can't remove them"
+    case .sampleAspectRatio: "its video stream itself states the shape of its pixels"
+    case .salvage: "it still refers to data beyond its end"
+    default: "players would not see the change"
     }
   }
 
@@ -123,13 +123,15 @@ package enum MendValidation {
 
   private static func difference(_ old: MediaInfo, _ new: MediaInfo) -> String {
     if old.container != new.container { return "its container" }
-    if old.video != new.video { return "what is said of its video" }
-    if old.audio != new.audio { return "what is said of its sound" }
+    if old.video != new.video { return "the properties of its video" }
+    if old.audio != new.audio { return "the properties of its sound" }
     if old.duration != new.duration { return "its duration" }
-    if old.fragmented != new.fragmented || old.fastStart != new.fastStart { return "where its index stands" }
-    if old.hasLocation != new.hasLocation { return "whether it tells a place" }
+    if old.fragmented != new.fragmented || old.fastStart != new.fastStart {
+      return "the position of its index"
+    }
+    if old.hasLocation != new.hasLocation { return "whether it reveals a location" }
     if old.contentCredentials != new.contentCredentials { return "its Content Credentials" }
-    if old.warnings != new.warnings { return "what contradicts itself in it" }
+    if old.warnings != new.warnings { return "the warnings about it" }
     return "its tags"
   }
 

@@ -80,7 +80,7 @@ extension UploadError {
   public init(checkpoint error: CatalogError) {
     self.init(
       error.code == .cancelled ? .cancelled : .unavailable,
-      "how far the upload has come could not be looked up or written down: " + error.text)
+      "the progress of the upload could not be read or saved: " + error.text)
   }
 }
 

@@ -61,7 +61,7 @@ extension Uploader {
     if let digest = try await readBack(key) { return digest }
     throw UploadError(
       .unavailable,
-      "\(destination) says that it has \(key), and then that there is nothing to be read: try again later")
+      "\(destination) says that it has \(key), but then that there is nothing to read: try again later")
   }
 }
 

@@ -50,7 +50,7 @@ package enum DescriptorLimit {
     let isRaised = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
     guard isEnough || isRaised && limit.rlim_cur >= least else {
       throw ProcessProblem(
-        "this process may have only \(limit.rlim_max) files open, and Reel needs \(least) at least; "
+        "this process may have only \(limit.rlim_max) files open, but Reel needs at least \(least); "
           + "raise the limit (`ulimit -n 256`)")
     }
   }
@@ -67,7 +67,7 @@ package enum AddressSpaceLimit {
     let limit = reel_heap_keeps_to_limit()
     guard limit >= 0, limit < least else { return }
     throw ProcessProblem(
-      "this process may use only \(limit >> 20) MiB of address space, and Reel needs \(least >> 20) at least; "
+      "this process may use only \(limit >> 20) MiB of address space, but Reel needs at least \(least >> 20); "
         + "raise the limit (`ulimit -v \(least >> 10)`)")
   }
 }

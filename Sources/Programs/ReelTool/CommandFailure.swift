@@ -76,7 +76,7 @@ extension AnswerProblem {
     }
     if let exit = error as? CommandExit {
       return exit.code == .interrupted
-        ? .interrupted : AnswerProblem("\(exit.code)", "it ended early; what went wrong was said before")
+        ? .interrupted : AnswerProblem("\(exit.code)", "it ended early; the reason was reported before")
     }
     return AnswerProblem("\(failure?.code ?? .couldNotRun)", CommandFailure.reason(error))
   }

@@ -126,7 +126,7 @@ enum RawArguments {
   /// - Throws: when it is not UTF-8.
   static func text(_ argument: String) throws -> String {
     guard let text = String(validating: bytes(of: argument), as: UTF8.self) else {
-      throw ValidationError("it is not UTF-8, and Reel can't take it otherwise; write it in UTF-8")
+      throw ValidationError("it is not UTF-8, and Reel accepts only UTF-8 here")
     }
     return text
   }

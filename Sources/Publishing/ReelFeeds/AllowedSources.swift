@@ -73,10 +73,10 @@ package struct AllowedSources: Sendable {
     SourceError(
       .outsideRoot,
       rules.isEmpty
-        ? "a worker takes nothing from there unless it is told to: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant "
-          + "to, then reel queue retry --code outsideRoot"
-        : "it is not in what \(setting: .allow) names for this worker: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant to be, "
-          + "then reel queue retry --code outsideRoot")
+        ? "workers read nothing from there by default: if this one should, start it with \(setting: .allow) FOLDER, ADDRESS or HOST, "
+          + "then run reel queue retry --code outsideRoot"
+        : "it is not in what \(setting: .allow) names for this worker: if it should be, start the worker with \(setting: .allow) FOLDER, ADDRESS or HOST, "
+          + "then run reel queue retry --code outsideRoot")
   }
 
   private func isAllowed(_ place: AddressPlace) -> Bool {

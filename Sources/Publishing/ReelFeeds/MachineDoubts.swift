@@ -36,8 +36,8 @@ struct MachineDoubts {
     guard isToBeSettled else { return [] }
     if let problem = check.problem() {
       sentence =
-        "a video of Reel's own could not be read on this machine either (\(problem)): put that right, and start the worker "
-        + "again; the last \(failures.count) files were given back, for other machines"
+        "Reel's own test video could not be read on this machine either (\(problem)): fix that, and start the worker again; "
+        + "the last \(failures.count) files were given back, for other machines"
       return putOff()
     }
     if areOfTheMachine {
@@ -103,8 +103,8 @@ struct MachineDoubts {
         + "given back, for other machines"
     }
     return
-      "\(all) failed for reasons that may be this machine's, the last of them, \(last.item.address.text), because "
-      + "\(last.failure.message): put that right, and start the worker again; they were given back, for other machines"
+      "\(all) failed for reasons that may lie with this machine (the last, \(last.item.address.text): "
+      + "\(last.failure.message)): fix that, and start the worker again; they were given back, for other machines"
   }
 }
 

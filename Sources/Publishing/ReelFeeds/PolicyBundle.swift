@@ -62,7 +62,7 @@ package struct PolicyBundle: Codable {
     guard let document = shared.document else { return try PolicyLibrary.local.policy(shared.name) }
     let name = shared.name
     guard let bundle = try? JSONDecoder().decode(PolicyBundle.self, from: Data(document.utf8)) else {
-      throw PolicyError([PolicyProblem(source: name, message: "the queue does not hold it whole")])
+      throw PolicyError([PolicyProblem(source: name, message: "the queue's copy of it is incomplete")])
     }
     return try PolicyLibrary { wanted, from throws(PolicyError) in
       let parent = from.flatMap { Int($0) }

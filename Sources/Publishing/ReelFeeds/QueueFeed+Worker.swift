@@ -28,7 +28,7 @@ extension QueueFeed {
       queue,
       onPooler: {
         tell(
-          "a pooler (PgBouncer) stands before the server of the queue and passes no notifications on: new items are "
+          "the server of the queue is behind a pooler (PgBouncer) that forwards no notifications: new items are "
             + "noticed within ten seconds, not at once")
       },
       onDeafness: { reason in

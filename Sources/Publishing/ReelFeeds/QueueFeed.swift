@@ -86,8 +86,8 @@ package final class QueueFeed: FileFeed {
     }
     guard let item else { return }
     tell(
-      "\(item.address) (item \(item.id)) has not answered for \(patience.components.seconds) s, and nothing else is taken "
-        + "meanwhile: see whether its disk or its server is there; a signal ends the worker, and gives back what it holds"
+      "\(item.address) (item \(item.id)) has not answered for \(patience.components.seconds) s, and no other item is taken "
+        + "meanwhile: check its disk or its server; a signal ends the worker, which then gives back its items"
     )
   }
 

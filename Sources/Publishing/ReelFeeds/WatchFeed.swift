@@ -479,7 +479,7 @@ package final class WatchFeed: FileFeed {
         WatchNotice(
           path: file.path, code: .notDisposed,
           message:
-            "it stays: nobody can tell whether its writer is done with it, as \(file.isOnSharedSystem ? "its file system does not say" : "it is another user's, and was not seen being closed"); move it yourself, or say --presume-closed"
+            "it stays, because Reel can't tell whether its writer has finished: \(file.isOnSharedSystem ? "its file system does not say" : "it belongs to another user, and was not seen being closed"); move it yourself, or use --presume-closed"
         ))
       return forget(file)
     }
@@ -488,7 +488,7 @@ package final class WatchFeed: FileFeed {
         WatchNotice(
           path: file.path, code: .notDisposed,
           message:
-            "it stays: parts of it were never written, and nobody can tell whether they are still to come; delete it yourself, or say --after move:FOLDER"
+            "it stays: parts of it were never written, and Reel can't tell whether they are still to come; delete it yourself, or use --after move:FOLDER"
         ))
       return forget(file)
     }

@@ -211,7 +211,7 @@ extension BatchPublisher {
     throw error.adding(
       isGone
         ? "it was removed; try again, and check the store if it happens again"
-        : "it may still be there: reel doctor tells")
+        : "it may still be there: run reel doctor to find out")
   }
 
   /// Removes the objects under the names of an intent that was given up, even in a cancelled task.

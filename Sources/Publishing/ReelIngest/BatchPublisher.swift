@@ -159,7 +159,7 @@ extension BatchPublisher {
         FileFailure(
           code: .upload(.conflict),
           message:
-            "something else writes into \(services.uploader.destination) under the names that Reel draws; "
+            "another program writes to \(services.uploader.destination) under the random names that Reel draws; "
             + "give Reel a destination of its own"))
     }
   }

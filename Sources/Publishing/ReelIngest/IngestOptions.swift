@@ -176,7 +176,7 @@ enum SizeWords {
   /// A suffix about a sparse file; nil if most of its bytes are really stored, or if that is unknown.
   static func holes(_ size: Int64, stored: Int64?) -> String? {
     guard let stored, stored < size / 2 else { return nil }
-    return " (its \(Decimals.bytes(size)) are mostly holes: \(Decimals.bytes(stored)) are stored)"
+    return " (it is sparse: only \(Decimals.bytes(stored)) of its \(Decimals.bytes(size)) is stored)"
   }
 }
 

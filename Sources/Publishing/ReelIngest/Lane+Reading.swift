@@ -241,7 +241,7 @@ extension Lane {
       case .done(let report): return (report, reader)
       case .pending(let probe):
         if context.feed?.setsAside(file.file) == true {
-          throw ProbeError(.timeout, "it takes long to read, which is done when there is time for it")
+          throw ProbeError(.timeout, "it takes long to read, so it is read when there is time")
         }
         handOver(.reading(file, probe, by: reader))
         return (nil, reader)

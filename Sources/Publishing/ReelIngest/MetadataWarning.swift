@@ -38,7 +38,7 @@ extension MetadataWarning {
     self.init(
       path: entry.path, code: .captionWithoutFile,
       message:
-        "it is named in line \(entry.line) of the caption list, and is not there; paths begin in the list's folder"
+        "it is named in line \(entry.line) of the caption list, but does not exist; paths are relative to the list's folder"
     )
   }
 
@@ -49,13 +49,13 @@ extension MetadataWarning {
       self.init(
         path: path, code: .sidecarWithoutVideo,
         message:
-          "it looks like a sidecar, and there is no video beside it whose name is the same but for the extension"
+          "it looks like a sidecar, but there is no video of the same name (apart from the extension) beside it"
       )
     case .candidate(let file) where file.mayBeUnfinished:
       self.init(
         path: file.path, code: .nameMayBeUnfinished,
         message:
-          "it is ingested, though its name is like those of files that are still being written; leave it out if it is one"
+          "it is ingested, although its name suggests that it is still being written; exclude it if it is unfinished"
       )
     default: return nil
     }
@@ -67,7 +67,7 @@ extension MetadataWarning {
     self.init(
       path: path, code: .encrypted,
       message:
-        "its video is encrypted: whoever has no key for it sees nothing; a policy can refuse such files "
+        "its video is encrypted and can't be watched without a key; a policy can refuse such files "
         + "(encryption.present: error)")
   }
 
@@ -80,8 +80,8 @@ extension MetadataWarning {
     self.init(
       path: path, code: .sidecarUnknownKey,
       message:
-        "its sidecar (the .json file of the same name beside it) has a key \"\(first.prefix(60))\" that means nothing"
-        + (hint ?? "; it may have \(known)") + (more > 0 ? " (and \(more) more such keys)" : ""))
+        "its sidecar (the .json file of the same name beside it) has an unknown key \"\(first.prefix(60))\""
+        + (hint ?? "; the known keys are \(known)") + (more > 0 ? " (and \(more) more such keys)" : ""))
   }
 }
 

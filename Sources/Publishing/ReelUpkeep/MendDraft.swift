@@ -71,7 +71,7 @@ final class MendDraft: SourceHandle {
   func currentIdentity() throws(SourceError) -> FileIdentity {
     FileIdentity(
       try rethrowing(
-        as: { SourceError(.unreadable, "the mended file could not be looked at: \($0.reason)") }
+        as: { SourceError(.unreadable, "the mended file could not be examined: \($0.reason)") }
       ) { () throws(SystemError) in try opened.status() })
   }
 

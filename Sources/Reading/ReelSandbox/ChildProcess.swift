@@ -96,7 +96,7 @@ enum WorkerEnd: Hashable, Sendable {
     case .signalled(SIGSYS):
       ProbeError(
         .sandboxViolation,
-        "its reader process tried something that is forbidden and was killed; treat the file as hostile"
+        "its reader process was killed because it tried something forbidden; treat the file as hostile"
       )
     case .signalled(SIGXCPU):
       ProbeError(.timeout, "reading it takes more processor time than a file may")
@@ -114,8 +114,8 @@ enum WorkerEnd: Hashable, Sendable {
     case .unknown:
       ProbeError(
         .crashed,
-        "its reader ended without an answer, and how is lost: this process ignores SIGCHLD, or something in it collects "
-          + "children that are not its own")
+        "its reader ended without an answer, and its exit status is lost: this process ignores SIGCHLD, or other code in "
+          + "it reaps children that are not its own")
     }
   }
 
@@ -125,8 +125,8 @@ enum WorkerEnd: Hashable, Sendable {
     case .exited(127): "exit status 127: a library that it needs is missing"
     case .exited(let status): "exit status \(status)"
     case .signalled(let signal): Self.name(of: signal)
-    case .killed: "it did not say a word"
-    case .unknown: "for a reason unknown"
+    case .killed: "it sent no message"
+    case .unknown: "for an unknown reason"
     }
   }
 

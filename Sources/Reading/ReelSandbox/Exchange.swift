@@ -132,7 +132,7 @@ struct Exchange {
       switch worker.receive(until: limit) {
       case .frame(let message):
         guard let frame = receipt.frame(of: message) else {
-          return .loss(.garbled("the file was not given back"))
+          return .loss(.garbled("it did not close the file first"))
         }
         guard ranges != nil, let request = try? RangeRequest(decoding: frame) else {
           return outcome(of: frame)
@@ -155,7 +155,7 @@ struct Exchange {
     defer { end += begin.duration(to: .now) }
     guard let reply = ranges?.reply(to: request) else {
       worker.process.kill()
-      return .loss(.garbled("it asks for bytes that no file needs"))
+      return .loss(.garbled("it asked for bytes that no honest reader needs"))
     }
     // A worker whose requests have all been answered has room for the reply.
     guard let frame = try? reply.encoded(), worker.send(frame) else {
@@ -193,7 +193,7 @@ extension Worker {
   /// messages.
   fileprivate func endOrGarble() -> ProbeError {
     if case .gone = receive(until: .now) { return process.finish().failure }
-    return .garbled("more than one")
+    return .garbled("an unrequested message")
   }
 }
 

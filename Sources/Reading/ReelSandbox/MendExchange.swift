@@ -44,7 +44,7 @@ struct MendExchange {
       reply = try self.reply(until: end)
     }
     switch reply {
-    case .writing: throw MendError(.garbled("that it writes, once more"))
+    case .writing: throw MendError(.garbled("a second message that it is writing"))
     case .failure(let error): throw error
     case .mended, .digests: return reply
     }

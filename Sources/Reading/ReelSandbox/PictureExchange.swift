@@ -40,7 +40,7 @@ struct PictureExchange {
     if case .failure(let error) = reply { throw error }
     let wanted = reply.byteCount
     guard wanted <= job.request.mostBytes(of: reply) else {
-      throw PosterError(.garbled("more than was asked for"))
+      throw PosterError(.garbled("more than was requested"))
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(wanted)

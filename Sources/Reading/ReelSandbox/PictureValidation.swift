@@ -8,12 +8,12 @@ enum PictureValidation {
   static func poster(
     _ facts: PictureReply.PosterFacts, _ bytes: [UInt8], _ options: PosterOptions
   ) throws(PosterError) -> Poster {
-    guard max(facts.width, facts.height) <= options.size else { throw lie("it is larger than asked for") }
+    guard max(facts.width, facts.height) <= options.size else { throw lie("it is larger than requested") }
     try check(bytes, width: facts.width, height: facts.height)
     guard isBlurHash(facts.blurHash, isHigh: facts.height > facts.width) else {
       throw lie("its blurHash is not valid")
     }
-    guard options.prefersCover || !facts.isCover else { throw lie("it is a cover, and none was asked for") }
+    guard options.prefersCover || !facts.isCover else { throw lie("it is a cover, but none was requested") }
     return Poster(
       jpeg: bytes, width: facts.width, height: facts.height, blurHash: facts.blurHash,
       isCover: facts.isCover, time: facts.isCover ? nil : facts.time)
@@ -23,7 +23,9 @@ enum PictureValidation {
   /// - Throws: `implausible`.
   static func check(_ jpeg: [UInt8], width: Int, height: Int) throws(PosterError) {
     guard let found = BaselineJPEG(jpeg) else { throw lie("it is not a plain JPEG") }
-    guard found.width == width, found.height == height else { throw lie("it is of another size than said") }
+    guard found.width == width, found.height == height else {
+      throw lie("its size differs from the stated one")
+    }
   }
 
   /// Checks and splits the pictures of a video.
@@ -31,14 +33,14 @@ enum PictureValidation {
   static func frames(
     _ facts: [PictureReply.FrameFacts], _ bytes: [UInt8], count: Int, side: Int
   ) throws(PosterError) -> [VideoFrame] {
-    guard (1...count).contains(facts.count) else { throw lie("they are more than asked for, or none") }
+    guard (1...count).contains(facts.count) else { throw lie("there are more than requested, or none") }
     var frames: [VideoFrame] = []
     var place = 0
     for fact in facts {
       guard max(fact.width, fact.height) <= side, place + fact.byteCount <= bytes.count,
         let picture = RawPicture(
           width: fact.width, height: fact.height, bytes: Array(bytes[place..<place + fact.byteCount]))
-      else { throw lie("they are larger than asked for") }
+      else { throw lie("they are larger than requested") }
       frames.append(VideoFrame(picture: picture, time: fact.time))
       place += fact.byteCount
     }
@@ -54,7 +56,7 @@ enum PictureValidation {
   private static func lie(_ what: String) -> PosterError {
     PosterError(
       .implausible,
-      "the picture that its reader made can't be believed (\(what)); the file is damaged or hostile")
+      "its reader returned an implausible picture (\(what)); the file is damaged or hostile")
   }
 }
 

@@ -70,8 +70,8 @@ extension ProbeError {
   static func noReader(_ reason: String) -> ProbeError {
     ProbeError(
       .noReader,
-      "it was not read, because this machine would not start a process for it (\(reason)); use fewer \(setting: .jobs), or raise "
-        + "the limits on processes and memory, then try again")
+      "it was not read, because no process could be started for it (\(reason)); use fewer \(setting: .jobs), or "
+        + "raise the limits on processes and memory, then try again")
   }
 }
 

@@ -11,11 +11,11 @@ enum ReplyValidation {
     guard media.container.demuxer == sniffed.demuxer else {
       throw ProbeError(
         .implausible,
-        "its first bytes are of a .\(sniffed.fileExtension), and its reader says .\(media.container.fileExtension)"
+        "its first bytes are those of a .\(sniffed.fileExtension), but its reader says .\(media.container.fileExtension)"
       )
     }
     guard media.size == size else {
-      throw ProbeError(.implausible, "it has \(size) bytes, and its reader says \(media.size)")
+      throw ProbeError(.implausible, "it has \(size) bytes, but its reader says \(media.size)")
     }
   }
 }

@@ -145,7 +145,7 @@ package struct SandboxedMender: MediaMender {
       if mediaTimeOnly, let number = shifted(before, after) {
         throw MendError(
           .notProven,
-          "mended, its stream \(number) would be shown earlier or later against the others" + ending)
+          "after mending, its stream \(number) would be out of sync with the others" + ending)
       }
       return after
     }
@@ -171,13 +171,13 @@ package struct SandboxedMender: MediaMender {
   /// Describes the difference, for people.
   private static func difference(_ before: [StreamDigest], _ after: [StreamDigest]) -> String {
     guard before.count == after.count else {
-      return "mended it would have \(after.count) streams, not \(before.count)" + ending
+      return "after mending, it would have \(after.count) streams, not \(before.count)" + ending
     }
     for (number, (old, new)) in zip(before, after).enumerated() where !old.holdsTheSame(as: new) {
       let what =
         old.packets == new.packets
-        ? "has other packets, times or parameters" : "has \(new.packets) packets, not \(old.packets)"
-      return "mended, its stream \(number) (\(old.kind)) \(what)" + ending
+        ? "has different packets, times or parameters" : "has \(new.packets) packets, not \(old.packets)"
+      return "after mending, its stream \(number) (\(old.kind)) \(what)" + ending
     }
     return "it holds nothing that could be compared, only an index; the source is as it was"
   }
@@ -231,7 +231,7 @@ package struct SandboxedMender: MediaMender {
     var status = stat()
     guard fstat(output, &status) == 0 else {
       throw MendError(
-        .notWritten, "the mended file could not be looked at (\(SystemError.last("fstat").reason))")
+        .notWritten, "the mended file could not be examined (\(SystemError.last("fstat").reason))")
     }
     return Int64(status.st_size)
   }
@@ -300,7 +300,7 @@ private final class Syncing: Sendable {
   func result() throws(MendError) {
     group.wait()
     if let failure = failure.withLock({ $0 }) {
-      throw MendError(.notWritten, "it could not be put on the disk (\(failure.reason)); check the disk")
+      throw MendError(.notWritten, "it could not be written to disk (\(failure.reason)); check the disk")
     }
   }
 }

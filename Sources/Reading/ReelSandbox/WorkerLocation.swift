@@ -24,7 +24,7 @@ public enum WorkerLocation: Hashable, Sendable {
       guard let executable = Self.ownExecutable() else {
         throw ProbeError(
           .workerMissing,
-          "the program that reads media, \(Self.name), is looked for beside Reel, and where Reel lies can't be told: "
+          "the program that reads media, \(Self.name), is looked for beside Reel, but Reel's own location is unknown: "
             + "mount /proc, move Reel to a folder whose path is UTF-8, or name the program with \(setting: .worker)"
         )
       }
@@ -49,7 +49,7 @@ public enum WorkerLocation: Hashable, Sendable {
   private static func notExecutable(_ path: String) -> ProbeError {
     ProbeError(
       .workerMissing,
-      "\(path) is not a program that this user may run, where \(name) should be; check its mode, or \(remedy)"
+      "\(path), where \(name) should be, is not a program that this user may run; check its mode, or \(remedy)"
     )
   }
 
@@ -68,8 +68,8 @@ public enum WorkerLocation: Hashable, Sendable {
     }
     return ProbeError(
       .workerBroken,
-      "the program that reads media is at \(path), and can't be started (\(error.reason)); see that it was built for "
-        + "this machine, that the libraries it needs are installed, and that its file system is not mounted noexec"
+      "the program that reads media is at \(path), but can't be started (\(error.reason)); make sure that it was "
+        + "built for this machine, that the libraries it needs are installed, and that its file system is not mounted noexec"
     )
   }
 

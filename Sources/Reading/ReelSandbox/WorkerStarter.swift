@@ -71,11 +71,11 @@ struct WorkerStarter: Sendable {
       do throws(WireError) {
         return try WorkerHello(decoding: frame)
       } catch .version(let version) {
-        throw otherVersion("unknown, it speaks version \(version) of the wire format")
+        throw otherVersion("unknown; it uses version \(version) of the wire format")
       } catch {
         throw .died("its first message is not a handshake")
       }
-    case .late: throw .died("no word within \(settings.startDeadline.components.seconds) s")
+    case .late: throw .died("no message within \(settings.startDeadline.components.seconds) s")
     case .gone: throw .died(worker.process.finish().description)
     case .tooMuch: throw .died("its first message is not a handshake")
     }
@@ -176,8 +176,8 @@ final class StartCircuitBreaker: Sendable {
       if let verdict = state.verdict, .now < verdict.expiry { return 0 }
       let error = ProbeError(
         .workerBroken,
-        "the program that reads media ends before it is ready, \(Self.patience) times in a row"
-          + " (\(reason)); install Reel anew, and see that this system, or this container, lets it run")
+        "the program that reads media failed to start, \(Self.patience) times in a row"
+          + " (\(reason)); reinstall Reel, and make sure that this system, or this container, lets it run")
       state.verdict = (error, .now + validity)
       return 0
     }

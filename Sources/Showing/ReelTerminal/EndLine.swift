@@ -42,7 +42,7 @@ package enum EndLine {
     switch reason {
     case .hidden: "a hidden name"
     case .unfinished: "the name of an unfinished file, or of a camera's small copy"
-    case .trash: "a folder of what was thrown away, or of a system's own (--include-trash enters it)"
+    case .trash: "a trash folder, or one of the system's own (--include-trash enters it)"
     case .excluded: "left out by --include or --exclude"
     case .own: "Reel's own library or destination"
     case .sidecar: "the sidecar of a video"

@@ -64,14 +64,14 @@ package struct PublishOutcome {
     let lacksPoster = wantsPoster && post.poster == nil
     guard edit.changes(post) else {
       return lacksPoster
-        ? (["The post has no poster, and stays as it is. To make one:"], hint.text("poster", "--missing"))
+        ? (["The post has no poster, and was left unchanged. To make one:"], hint.text("poster", "--missing"))
         : nil
     }
     let differing = edit.differing(from: post).map(\.what).joined(separator: ", ")
     let poster =
       lacksPoster ? ["The post has no poster: `\(hint.text("poster", "--missing"))` makes one."] : []
     return (
-      poster + ["The post says something else (\(differing)) and stays as it is. To change it:"],
+      poster + ["The post differs (\(differing)) and was left unchanged. To change it:"],
       edit.command(for: post, hint, ascii: isASCII)
     )
   }

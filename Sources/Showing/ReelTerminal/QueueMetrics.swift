@@ -26,7 +26,7 @@ package struct QueueMetrics: Sendable {
         ItemState.allCases.map { ([("label", label.name), ("state", $0.name)], label.items[$0] ?? 0) }
       })
     family(
-      "oldest_waiting_seconds", "For how long the item has been waiting that waits for longest.",
+      "oldest_waiting_seconds", "How long the longest-waiting item has been waiting.",
       status.labels.map { label in
         let age = label.oldestWaiting.map { now.timeIntervalSince($0) } ?? 0
         return ([("label", label.name)], Int(max(0, min(age, 1e12))))
@@ -53,10 +53,11 @@ package struct QueueMetrics: Sendable {
         one.most.map { ([("label", one.label ?? "*")], Int(clamping: $0)) }
       })
     family(
-      "unserved_items", "Waiting items that no worker that lives may take.",
+      "unserved_items", "Waiting items that no live worker may take.",
       [([], status.unserved.reduce(0) { $0 + $1.count })])
     family(
-      "undelivered_events", "Posts whose event nobody has delivered who lives.", [([], status.undelivered)])
+      "undelivered_events", "Posts with an undelivered event that no live process will deliver.",
+      [([], status.undelivered)])
     return text
   }
 }

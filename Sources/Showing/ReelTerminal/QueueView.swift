@@ -69,7 +69,7 @@ package struct QueueView: Sendable {
   private static let mostWorkers = 20
 
   private static let leftAlone =
-    "what waits is taken once `reel work` runs; why it ended is in its own output"
+    "waiting items are taken once `reel work` runs; its own output says why it ended"
 
   private var isLeftAlone: Bool { [.waiting, .later].contains { status.items[$0, default: 0] > 0 } }
 
@@ -98,7 +98,7 @@ package struct QueueView: Sendable {
     ].compactMap { $0 }
     let words = asked.isEmpty ? "without a label" : asked.joined(separator: ", ")
     return
-      "\(HumanNumber.count(unserved.count, "item", "items")) \(words): no worker that is here may take them"
+      "\(HumanNumber.count(unserved.count, "item", "items")) \(words): no live worker may take them"
   }
 
   private func told(_ label: QueueStatus.Label) -> String {

@@ -50,7 +50,7 @@ package struct RunMetrics: Sendable {
     let postponed = watch == nil ? [] : [("postponed", state.postponed.values.reduce(0, +))]
     return [
       Family(
-        "reel_run_files_total", .counter, "Files that have had their end, by which.", by: "end",
+        "reel_run_files_total", .counter, "Files that are finished, by how they ended.", by: "end",
         ends + postponed),
       Family(
         "reel_run_problems_total", .counter,
@@ -70,7 +70,7 @@ package struct RunMetrics: Sendable {
         "reel_run_published_bytes_total", .counter, "Bytes of the videos that became posts.",
         state.publishedBytes),
       Family(
-        "reel_run_done_bytes_total", .counter, "Bytes of the files that have had their end.", state.doneBytes),
+        "reel_run_done_bytes_total", .counter, "Bytes of the files that are finished.", state.doneBytes),
       Family(
         "reel_run_stage_seconds_total", .counter,
         "Seconds that files took, by stage; those of several files at once add up.", by: "stage",
@@ -120,9 +120,10 @@ package struct RunMetrics: Sendable {
     if case .finished(let summary) = state.phase { outcome = [(summary.outcome.rawValue, 1)] }
     return [
       Family(
-        "reel_run_running", .gauge, "Whether the run goes on (1) or has ended (0).", outcome.isEmpty ? 1 : 0),
+        "reel_run_running", .gauge, "Whether the run continues (1) or has ended (0).", outcome.isEmpty ? 1 : 0
+      ),
       Family(
-        "reel_run_outcome", .gauge, "How the run ended; 1 for the one that it was.", by: "outcome", outcome),
+        "reel_run_outcome", .gauge, "How the run ended: 1 for its outcome.", by: "outcome", outcome),
       Family(
         "reel_run_start_timestamp_seconds", .gauge, "When the run began, in Unix time.",
         seconds(startedAt.timeIntervalSince1970)),

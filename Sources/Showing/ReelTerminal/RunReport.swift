@@ -229,10 +229,10 @@ extension RunReport {
     if unheeded.differing > 0, let first = unheeded.first {
       let posts = "Of those already published, \(number(unheeded.differing, unheeded.isAtLeast))"
       let one =
-        unheeded.differing == 1 ? ("says", "stays as it is", "it") : ("say", "stay as they are", "the first")
+        unheeded.differing == 1 ? ("differs", "was", "it") : ("differ", "were", "the first")
       advice.append(
         (
-          "\(posts) that \(one.0) something else than is said of the video now, and \(one.1). To change \(one.2):",
+          "\(posts) that \(one.0) from what was given for the video now, and \(one.1) left unchanged. To change \(one.2):",
           PostEdit(unheeded.said).command(for: first, hint)
         ))
     }
@@ -282,7 +282,7 @@ struct RunHeadline {
   private var sentence: (text: String, style: StyledLine.TextStyle?) {
     switch summary.outcome {
     case _ where report.origin == .watch: watched
-    case .aborted: ("reel: could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
+    case .aborted: ("reel: could not continue: \(summary.error?.message ?? "no reason was given")", .failure)
     case .cancelled: ("interrupted: \(soFar)" + (report.origin == .queue ? "" : "; \(goesOn)"), .warning)
     case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
     case .completed: completed

@@ -20,7 +20,7 @@ package struct StatusView: Sendable {
     }
     if status.removed > 0 { sheet.add("removed", removed) }
     if status.unfinished > 0 {
-      sheet.add("unfinished", "\(status.unfinished); the next run goes on with them", .warning)
+      sheet.add("unfinished", "\(status.unfinished); the next run continues with them", .warning)
     }
     sheet.add("not published", status.failureCount == 0 ? "no file" : filesNotPublished)
     return (sheet.lines(indent: 0) + failures(traits)).text(traits)
@@ -179,7 +179,7 @@ extension SQLiteLibrary.WALResetBug {
   package var words: String {
     switch self {
     case .affected:
-      "which has the WAL-reset bug, and Reel avoids it: it makes its checkpoints while nobody else can commit"
+      "which has the WAL-reset bug; Reel avoids it by making checkpoints only while nothing else can commit"
     case .fixed: "without the WAL-reset bug"
     }
   }

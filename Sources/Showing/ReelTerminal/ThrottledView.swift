@@ -27,7 +27,7 @@ package struct ThrottledView: Sendable {
     let items = HumanNumber.count(waiting, "item waits", "items wait")
     let others = throttles.filter { $0.pausedSince != nil && (change != .paused || $0.label != label) }
       .map { QueueView.name($0.label) }
-    let word = change == .paused ? "paused besides" : "still paused"
+    let word = change == .paused ? "also paused" : "still paused"
     return traits.text(
       ["\(QueueView.name(label)) is \(state): \(items)"]
         + (others.isEmpty ? [] : ["\(word): \(others.joined(separator: ", "))"]))
@@ -36,7 +36,7 @@ package struct ThrottledView: Sendable {
   private var state: String {
     switch change {
     case .paused: "paused"
-    case .resumed: "paused no more"
+    case .resumed: "no longer paused"
     case .limited(let most): most.map { "limited to \($0) at once" } ?? "not limited"
     }
   }

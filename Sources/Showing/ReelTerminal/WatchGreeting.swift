@@ -67,7 +67,7 @@ extension WatchGreeting.Place {
       HumanNumber.time(waits.settle / .seconds(1)), HumanNumber.time(waits.unknown / .seconds(1))
     )
     return isShared
-      ? "\(path)\(listed): a file is ingested once it has not changed for \(unknown), as nobody can tell whether it is open"
-      : "\(path)\(listed): a file is ingested once nobody writes to it and it was closed, or has not changed for \(settle)"
+      ? "\(path)\(listed): a file is ingested once it has not changed for \(unknown), because Reel can't tell whether it is open"
+      : "\(path)\(listed): a file is ingested once no process is writing to it and it was closed, or has not changed for \(settle)"
   }
 }

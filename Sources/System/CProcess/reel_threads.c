@@ -16,7 +16,7 @@ enum { tries = 30, pause_in_microseconds = 100 * 1000 };
 
 static void give_up(void) {
   static const char words[] =
-      "reel: this system gives Reel no more threads; raise the limits on processes and memory (`ulimit -u`, "
+      "reel: the system refuses to create more threads; raise the limits on processes and memory (`ulimit -u`, "
       "`ulimit -v`) or use fewer --jobs, then run the same command again\n";
   ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
   (void)written;

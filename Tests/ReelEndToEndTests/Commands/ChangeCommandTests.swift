@@ -136,7 +136,7 @@ struct RemoveCommandTests {
     #expect(plan.output.hasSuffix("1 would be removed\n"), "\(plan)")
     let longer = try await bench.reel("remove", id, "--keep", "60d")
     #expect(
-      longer.output.contains("kept until") && longer.output.contains("is not written down"), "\(longer)")
+      longer.output.contains("kept until") && longer.output.contains("were not recorded"), "\(longer)")
     let kept = try await bench.reel("remove", id, "--keep", "30d", "--json")
     #expect(try kept.status == 0 && kept.outcomes() == ["removed"], "\(kept)")
     #expect(try await bench.reel("prune").output == "0 removed or finished\n")
@@ -396,7 +396,7 @@ struct EditCommandTests {
     let words = "-it's $(date) \"here\"\n"
     let told = try await publish("--caption=\(words)", "--music", "", "--json")
     #expect(try told.object()["new"] as? Bool == false && told.object()["id"] as? String == id)
-    #expect(told.errors.contains("The post says something else (caption) and stays as it is."), "\(told)")
+    #expect(told.errors.contains("The post differs (caption) and was left unchanged."), "\(told)")
     let command = try #require(told.errors.split(separator: "\n").last { $0.hasPrefix("reel edit ") })
     let pasted = try await ReelBinary.runProgram(
       "/bin/bash", ["-c", "reel() { \"$REEL_PROGRAM\" \"$@\"; }; " + command], in: bench.folder,

@@ -133,7 +133,7 @@ struct ChangesAtOnceTests {
       #expect(plan.output.hasSuffix("2 would be removed or finished\n"), "\(plan.output)")
       let same = try await bench.reel("remove", "--since", "1h")
       #expect(same.status == 0 && same.output.contains("finished what an earlier command"), "\(same.output)")
-      #expect(same.output.hasSuffix("\n0 removed, 2 finished of earlier commands\n"), "\(same.output)")
+      #expect(same.output.hasSuffix("\n0 removed, 2 from earlier commands finished\n"), "\(same.output)")
       for id in ids { #expect(try inspection().removed[id]?.isStored == false) }
       expectNothing(try inspection().brokenAtRest())
     }
@@ -151,7 +151,7 @@ struct ChangesAtOnceTests {
         let remove = try await ReelBinary.run(
           ["remove", "--library", bench.library.path] + arguments, in: bench.folder)
         #expect(remove.status == 3 && remove.output.contains("failed: \(ids[0])"), "\(remove)")
-        #expect(!remove.output.contains("out of the feed"), "\(remove)")
+        #expect(!remove.output.contains("left the feed"), "\(remove)")
       }
       #expect(try inspection().posts[ids[0]] != nil)
     }

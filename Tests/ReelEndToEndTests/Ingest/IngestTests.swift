@@ -181,12 +181,12 @@ struct IngestTests {
       let run = try await bench.reel("ingest", "clips")
       #expect(
         run.output.contains(
-          "Of those already published, 1 is a post that says something else than is said of the video now, and stays "
-            + "as it is. To change it: reel edit --library \(bench.library.path) \(id) --caption='new \(round)'\n"
+          "Of those already published, 1 is a post that differs from what was given for the video now, and was left "
+            + "unchanged. To change it: reel edit --library \(bench.library.path) \(id) --caption='new \(round)'\n"
         ),
         "\(run)")
       let more = try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--posters")
-      #expect(more.output.contains("2 are posts that say something else"), "\(more)")
+      #expect(more.output.contains("2 are posts that differ from what was given"), "\(more)")
       #expect(more.output.contains("3 are posts without a poster. To make them: reel poster"), "\(more)")
       for number in 0..<3 {
         let clip = bench.clips.appendingPathComponent("clip-0000\(number).mp4")
@@ -197,7 +197,8 @@ struct IngestTests {
     #expect(!captions.contains { $0.hasPrefix("new") || $0.hasPrefix("from") }, "\(captions)")
     let one = try await bench.reel("publish", "clips/clip-00001.mp4", "--posters")
     #expect(
-      one.errors.contains("The post has no poster, and stays as it is. To make one:\nreel poster"), "\(one)")
+      one.errors.contains("The post has no poster, and was left unchanged. To make one:\nreel poster"),
+      "\(one)")
   }
 
   @Test("that another author has the same videos already is told")

@@ -43,7 +43,7 @@ struct SizeLimitTests {
         .split(separator: "\n").filter { $0.contains("file.refused") }
       #expect(lines.count == 2)
       #expect(
-        lines.allSatisfy { $0.contains("\"rule\":\"bytes.max\"") && $0.contains("are mostly holes") },
+        lines.allSatisfy { $0.contains("\"rule\":\"bytes.max\"") && $0.contains("it is sparse") },
         "\(lines)")
     }
     #expect(try bench.objects().count == 2)

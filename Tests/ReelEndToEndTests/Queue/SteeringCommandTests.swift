@@ -158,15 +158,16 @@ import Testing
   @Test func whatComesOfACommandIsTold() async throws {
     let fleet = try await Fleet(2)
     #expect(try await fleet.reel("enqueue", "clips", "--label", "acme").status == 0)
-    #expect(try await fleet.reel("queue", "priority", "-1", "--label", "acme").output.contains("2 items now"))
+    #expect(
+      try await fleet.reel("queue", "priority", "-1", "--label", "acme").output.contains("2 items given"))
     #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE priority = -1") == 2)
     #expect(
-      try await fleet.reel("queue", "priority", "-2", "clips/clip-00000.mp4").output.contains("1 item now"))
+      try await fleet.reel("queue", "priority", "-2", "clips/clip-00000.mp4").output.contains("1 item given"))
     let paused = try await fleet.reel("queue", "pause", "acme")
     #expect(paused.output == "acme is paused: 2 items wait\n", "\(paused)")
     #expect(
       try await fleet.reel("queue", "limit", "3", "acmee").output.contains("limited to 3 at once: 0 items"))
-    #expect(try await fleet.reel("queue", "resume", "acme").output.contains("paused no more: 2 items wait"))
+    #expect(try await fleet.reel("queue", "resume", "acme").output.contains("no longer paused: 2 items wait"))
     #expect(try await fleet.reel("queue", "limit", "none", "acmee").output.contains("not limited"))
     #expect(try await fleet.reel("queue", "pause").status == 0)
     let still = try await fleet.reel("queue", "limit", "3", "acme")
@@ -182,7 +183,8 @@ import Testing
     #expect(
       all["label"] == nil && all["pausedSince"] == nil && (all["throttles"] as? [Any])?.count == 1, "\(all)")
     #expect(try await fleet.reel("queue", "limit", "none", "acme", "--json").status == 0)
-    #expect(try await fleet.reel("queue", "resume", "acme").output.contains("paused no more: 2 items wait\n"))
+    #expect(
+      try await fleet.reel("queue", "resume", "acme").output.contains("no longer paused: 2 items wait\n"))
 
     // A command that a message names can be pasted.
     let gone = try await fleet.reel("queue", "retry", "1", "999")
@@ -269,12 +271,12 @@ import Testing
     #expect(try await fleet.work().status == 0)
     let young = try await fleet.reel("queue", "prune", "--older-than", "1d")
     #expect(
-      try /0 items forgotten: none of those that are meant ended so long ago; the first did 20[0-9T:-]{17}Z\n/
+      try /0 items forgotten: none of the selected items ended that long ago; the first ended 2[\dT:-]{18}Z\n/
         .wholeMatch(in: young.output) != nil, "\(young)")
     let none = try await fleet.reel(
       "queue", "prune", "--older-than", "99999w", "--state", "failed", "--dry-run")
     #expect(
-      none.output.hasSuffix("would be forgotten: none of those that are meant ended so long ago\n"), "\(none)"
+      none.output.hasSuffix("would be forgotten: none of the selected items ended that long ago\n"), "\(none)"
     )
     let gone = try await fleet.reel("queue", "prune", "--older-than", "1d", "1", "999")
     #expect(gone.status == 1 && gone.errors.contains("there is no item 999"), "\(gone)")

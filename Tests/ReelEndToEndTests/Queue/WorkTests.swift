@@ -150,7 +150,7 @@ import Testing
     try db.run("UPDATE reel.work SET state = 0, due_at = NULL WHERE state = 2")
     let path = clips.appendingPathComponent("clip-00001.mp4").path
     let waiting = try await fleet.reel("status").output
-    #expect(waiting.contains("workers  none: what waits is taken once `reel work` runs"), "\(waiting)")
+    #expect(waiting.contains("workers  none: waiting items are taken once `reel work` runs"), "\(waiting)")
     #expect(try /[1-3][0-9] waiting: .+ \[notFound\]\n/.firstMatch(in: waiting) != nil, "\(waiting)")
     #expect(try await fleet.reel("queue", "list", "--state", "waiting").output.contains("[notFound]"))
     let shown = try await fleet.reel("queue", "show", path).output

@@ -198,7 +198,7 @@ struct S3Tests {
     let other = to.replacingOccurrences(of: "127.0.0.1", with: "localhost")
     let moved = try await bench.reel(
       "move", "--since", "1d", "--to", other, "--from", to, environment: keys)
-    #expect(moved.status == 3 && moved.output.contains("are one store"), "\(moved)")
+    #expect(moved.status == 3 && moved.output.contains("are the same store"), "\(moved)")
     #expect(try await bucket.objects() == objects)
     #expect(try await bench.feed().map { $0["videoURL"] as? String } == addresses)
     #expect(try await bench.reel("verify", "--read", "--to", to, environment: keys).status == 0)

@@ -84,7 +84,7 @@ struct WatchTests {
       #expect(outcome.output.hasPrefix("watched for "), "\(outcome.output)")
       #expect(outcome.output.contains("published"), "\(outcome.output)")
       let greeting = [
-        "watching clips: a file is ingested once nobody writes to it and it was closed, or has not changed for 1.5s\n",
+        "watching clips: a file is ingested once no process is writing to it and it was closed, or has not changed for 1.5s\n",
         "videos go to file://", "; their files are then moved to done\n",
         "published: clips/more-\(count).mp4 as ",
       ]

@@ -322,7 +322,7 @@ struct WatchTroubleTests {
     if code == "unavailable" {
       try await watch.until { scene.events("file.postponed").count >= 3 }
     } else {
-      #expect(try await watch.says("it is tried again"))
+      #expect(try await watch.says("; retrying"))
     }
     #expect(scene.files("clips") == names)
     try FileManager.default.removeItem(at: down)
@@ -362,7 +362,7 @@ struct WatchTroubleTests {
     let outcome = try await watch.outcome()
     #expect(outcome.status == 1, "\(outcome)")
     #expect(outcome.errors.contains("if Reel was updated while this ran, start it again"), "\(outcome)")
-    #expect(!outcome.errors.contains("again and again"), "\(outcome)")
+    #expect(!outcome.errors.contains("; retrying"), "\(outcome)")
   }
 
   // MARK: The kernel

@@ -23,7 +23,7 @@ for await state in Observations({ model.state }) {
   if case .finished = state.phase { break }
 }
 let summary = await run.value
-if let error = summary.error { print("could not go on: \(error.message)") }
+if let error = summary.error { print("could not continue: \(error.message)") }
 
 await prober.close()
 try await catalog.close()

@@ -103,7 +103,7 @@ struct Webhook: Sendable {
       group.addTask {
         try? await Task.sleep(for: Self.patience)
         answer.yield(
-          .away(reason: "it gives no answer within \(Self.patience / .seconds(1)) s", seconds: nil))
+          .away(reason: "it did not answer within \(Self.patience / .seconds(1)) s", seconds: nil))
       }
       defer { group.cancelAll() }
       for await said in answers { return said }
@@ -134,7 +134,7 @@ struct Webhook: Sendable {
       default: .refused(reason: reason)
       }
     } catch .replyTooLarge {
-      return .refused(reason: "it answers at length")
+      return .refused(reason: "its answer is too long")
     } catch {
       return .away(reason: "\(error)", seconds: nil)
     }

@@ -71,7 +71,9 @@ final class FormReader: Sendable {
   /// - Throws: a 400 for a form that has no video, or no end.
   func check() throws(Problem) {
     try state.withLock { state throws(Problem) in
-      guard state.parser.isAtEnd, state.hasVideo else { throw .badRequest("the form has no file, or no end") }
+      guard state.parser.isAtEnd, state.hasVideo else {
+        throw .badRequest("the form has no file, or is incomplete")
+      }
     }
   }
 

@@ -49,7 +49,7 @@ struct Receiver: Sendable {
           upload.state.isResumable ? .serviceUnavailable : .requestTimeout, "tooSlow",
           "the bytes came too slowly", retryAfter: 1)
       case .overtaken:
-        throw Problem(.badRequest, "interrupted", "another request for this upload came, and goes on with it")
+        throw Problem(.badRequest, "interrupted", "another request for this upload arrived and continues it")
       case .shutDown: throw Problem.shuttingDown
       }
       var taken = upload

@@ -32,7 +32,10 @@ final class ServerMetrics: Sendable {
 
   private static let help = [
     ("reel_serve_verdicts_total", "Videos that were judged, by what became of them."),
-    ("reel_serve_problems_total", "Requests and videos that came to no post, by the code of the reason."),
+    (
+      "reel_serve_problems_total",
+      "Requests and videos that did not become a post, by the code of the reason."
+    ),
     ("reel_serve_received_bytes_total", "Bytes of uploads that were taken."),
     ("reel_serve_busy_uploads", "Uploads that are being received or judged."),
     ("reel_serve_request_seconds", "How long requests took, their bodies and verdicts included."),

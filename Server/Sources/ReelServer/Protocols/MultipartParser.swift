@@ -39,7 +39,7 @@ struct MultipartParser: Sendable {
     guard let boundary = FieldValue(parsing: contentType)["boundary"], (1...70).contains(boundary.utf8.count)
     else {
       throw .badRequest(
-        "the Content-Type of a form needs a boundary of 1 to 70 characters: leave that field to what makes the form"
+        "the Content-Type of a form needs a boundary of 1 to 70 characters: let the program that builds the form set that header"
       )
     }
     return boundary

@@ -41,14 +41,15 @@ struct Problem: Error, Hashable, Sendable, Codable {
     .insufficientStorage, "storeFull", "there is no room for it on this server now", retryAfter: 60)
   static let noVideo = Problem.badRequest("there is no video in the request")
   static let shuttingDown = Problem(
-    .serviceUnavailable, "unavailable", "the server is being stopped; go on when it is back", retryAfter: 5)
+    .serviceUnavailable, "unavailable", "the server is shutting down; continue when it is back", retryAfter: 5
+  )
 
   static func tooLarge(_ most: Int64) -> Problem {
-    Problem(.contentTooLarge, "tooLarge", "a video may have \(SizeText.text(most)) here, and no more")
+    Problem(.contentTooLarge, "tooLarge", "videos may have at most \(SizeText.text(most)) here")
   }
 
   static func standsElsewhere(_ offset: Int64, than asked: Int64) -> Problem {
-    Problem(.conflict, "offset", "this upload stands at \(offset), not at \(asked)")
+    Problem(.conflict, "offset", "this upload is at offset \(offset), not \(asked)")
   }
 
   static func spent(_ status: HTTPResponse.Status) -> Problem {

@@ -14,7 +14,7 @@ struct ChangeOutput: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Write what becomes true as JSON lines to this file, - for stdout, or fd:N.", valueName: "file"),
+      "Write events as JSON lines to this file, to - (stdout) or to fd:N.", valueName: "file"),
     completion: .file())
   var events: String?
 
@@ -36,7 +36,7 @@ struct ChangeOutput: ParsableArguments {
 struct CredentialsOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The store that the credentials at hand are for, if it is not the one in the settings.",
+      "The store that the available credentials are for, if it is not the one in the settings.",
       valueName: "destination"), completion: .directory, transform: RawArguments.place)
   var to: String?
 }
@@ -50,8 +50,8 @@ struct RemoveCommand: AsyncParsableCommand {
       The posts are named by their ids or by their files, or chosen by --author, --since and --search. Their videos stay \
       known: ingesting one again answers `removed`, unless --again is given. With --keep the objects stay in the store for \
       a while, for reel restore; reel prune removes them after that. \
-      Exit codes: 0 done · 3 some could not be removed · 1 could not run, or could not go on. What was begun is finished \
-      by the same command, or by reel prune.
+      Exit codes: 0 done · 3 some could not be removed · 1 could not run, or could not continue. The same command, or \
+      reel prune, finishes what was begun.
       """,
     examples: [
       "reel remove clip.mp4 --reason \"no rights\"",
@@ -186,7 +186,7 @@ struct EditCommand: AsyncParsableCommand {
     commandName: "edit",
     abstract: "Change what posts say: caption, music, author's name, counts.",
     discussion: """
-      An empty text ("") takes away what was said. --likes and --shares are for apps that count elsewhere and write the \
+      An empty text ("") removes the present one. --likes and --shares are for apps that count elsewhere and write the \
       counts back. The author's id and the video are what make a post: they can't be changed.
       """,
     examples: [
@@ -208,10 +208,10 @@ struct EditCommand: AsyncParsableCommand {
     help: ArgumentHelp("The name to show beside the video.", valueName: "name"), transform: RawArguments.text)
   var authorName: String?
 
-  @Option(help: ArgumentHelp("How many like it.", valueName: "n"))
+  @Option(help: ArgumentHelp("The number of likes.", valueName: "n"))
   var likes: Int?
 
-  @Option(help: ArgumentHelp("How often it was shared.", valueName: "n"))
+  @Option(help: ArgumentHelp("The number of shares.", valueName: "n"))
   var shares: Int?
 
   @Argument(
@@ -269,7 +269,7 @@ struct MoveCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The store that they are in, if the credentials at hand are for it, too.", valueName: "destination"),
+      "The store that they are in, if the available credentials are for it, too.", valueName: "destination"),
     completion: .directory, transform: RawArguments.place)
   var from: String?
 
@@ -308,10 +308,10 @@ struct PruneCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
     abstract:
-      "Remove the videos and posters of removed posts whose time is over, and carry on what was cut off.",
+      "Remove the videos and posters of removed posts whose keeping time is over, and finish interrupted changes.",
     discussion: """
-      reel remove --keep says how long they are kept. The catalog forgets, too, what nobody will ask for any more: what \
-      other versions of Reel have read in files. What was removed stays known. Run it from a timer, or now and then.
+      reel remove --keep says how long they are kept. The catalog also forgets what is no longer needed: what other \
+      versions of Reel have read in files. Removed posts stay known. Run it from a timer, or now and then.
       """,
     examples: [
       "reel prune --dry-run",

@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The store that the credentials at hand are for; with --rebuild another folder that only this library stored in, "
+      "The store that the available credentials are for; with --rebuild another folder that only this library stored in, "
         + "which can be repeated.",
       valueName: "destination"), completion: .directory, transform: RawArguments.place)
   var to: [String] = []

@@ -27,7 +27,7 @@ struct QueueCommand: AsyncParsableCommand {
     @OptionGroup var library: LibraryOptions
     @OptionGroup var choice: ItemOptions
 
-    @Option(help: ArgumentHelp("List at most as many.", valueName: "n"))
+    @Option(help: ArgumentHelp("List at most this many items.", valueName: "n"))
     var size: Int?
 
     @Flag(help: "Print JSON.")
@@ -117,10 +117,11 @@ struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "retry",
       abstract:
-        "Put items back that failed, were set aside, refused or cancelled, as if they had never been tried.",
+        "Put back items that failed or were set aside, refused or cancelled, as if they had never been tried.",
       discussion: """
-        Without a choice: all that failed or were set aside. What was refused is put back when it is named, by --state \
-        refused, --code, or itself; it is decided anew, by the policy that it asks for, or else by its worker's.
+        By default: all items that failed or were set aside. Refused items are put back only if they are selected by --state \
+        refused, by --code, or by name; they are judged again, by the policy that they were enqueued with, or else by their \
+        worker's.
         """,
       examples: [
         "reel queue retry 42",
@@ -146,7 +147,7 @@ struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "cancel",
       abstract:
-        "Keep items that wait from being taken; one that is taken comes to its end, and is not tried again.",
+        "Keep waiting items from being taken; one that is already taken is finished, but not tried again.",
       examples: [
         "reel queue cancel 42",
         "reel queue cancel --label import",
@@ -172,7 +173,9 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
-    @Argument(help: ArgumentHelp("The priority; 0 unless somebody says otherwise.", valueName: "n"))
+    @Argument(
+      help: ArgumentHelp("The new priority; items are enqueued with 0 unless told otherwise.", valueName: "n")
+    )
     var priority: ItemPriority
     @OptionGroup var steering: SteeringOptions
 
@@ -180,7 +183,7 @@ struct QueueCommand: AsyncParsableCommand {
       let number = priority.value
       try await steering.steer(
         .priority(number), steering.filter(needed: "change"), library,
-        (did: "now of priority \(number)", would: "would be of priority \(number)"))
+        (did: "given priority \(number)", would: "would be given priority \(number)"))
     }
   }
 
@@ -188,7 +191,7 @@ struct QueueCommand: AsyncParsableCommand {
   struct Pause: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "pause",
-      abstract: "Let nobody take items of a label, or any at all; what is taken comes to its end.",
+      abstract: "Stop workers from taking items of a label, or any items; those already taken are finished.",
       examples: [
         "reel queue pause",
         "reel queue pause import",
@@ -262,7 +265,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     func validate() throws {
       if let state = steering.choice.state.first(where: { !$0.isEnd }) {
-        throw ValidationError("what is \(state.name) has not ended: it can't be pruned.")
+        throw ValidationError("items in the state \(state.name) have not ended and can't be pruned.")
       }
     }
 
@@ -276,8 +279,8 @@ struct QueueCommand: AsyncParsableCommand {
         return (count: count, firstEnd: count == 0 ? try queue.firstEnd(meant) : nil)
       }
       let count = found?.count ?? 0
-      let first = found?.firstEnd.map { "; the first did \(QueuedItemView.time($0))" } ?? ""
-      let reason = count > 0 ? "" : ": none of those that are meant ended so long ago\(first)"
+      let first = found?.firstEnd.map { "; the first ended \(QueuedItemView.time($0))" } ?? ""
+      let reason = count > 0 ? "" : ": none of the selected items ended that long ago\(first)"
       try await steering.tell(
         count, settings,
         (did: "forgotten\(reason)", would: "would be forgotten\(reason)"))
@@ -377,7 +380,7 @@ struct ItemOptions: ParsableArguments {
     }
     if let verb, filter.isEmpty {
       throw ValidationError(
-        "name the items to \(verb), or choose them by --state, --code, --label, --since or --path; --state waiting means all that wait."
+        "name the items to \(verb), or choose them by --state, --code, --label, --since or --path; --state waiting selects all waiting items."
       )
     }
     return filter
@@ -405,7 +408,7 @@ struct ItemOptions: ParsableArguments {
 struct SteeringOptions: ParsableArguments {
   @OptionGroup var choice: ItemOptions
 
-  @Flag(help: "Show how many it would be, and change nothing.")
+  @Flag(help: "Show how many items would be affected, and change nothing.")
   var dryRun = false
 
   @Flag(help: "Print the result as JSON.")

@@ -66,7 +66,7 @@ struct ValidateCommand: AsyncParsableCommand {
   func validate() throws {
     if explain != nil, json { throw ValidationError("--explain prints text for people; leave out --json.") }
     if explain == nil, paths.isEmpty { throw ValidationError("name the files or folders to validate.") }
-    if lock != nil, noLock { throw ValidationError("--lock or --no-lock, one of them.") }
+    if lock != nil, noLock { throw ValidationError("use either --lock or --no-lock, not both.") }
     if reports.filter({ $0.path == nil }).count > 1 {
       throw ValidationError(
         "stdout carries one report; send the others to files, as in --report junit=out.xml.")

@@ -18,8 +18,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     discussion: """
       Folders and buckets are walked as reel ingest walks them; nothing is read but names, sizes, times and ETags, and \
       the beginning of what has no video's name. A file that has changed since counts as another one. Machines that work on \
-      the queue must find the files under the same paths and addresses. What is asked for with --to, --policy and --author \
-      goes with each item: a worker takes only what asks for nothing else than it has.
+      the queue must find the files under the same paths and addresses. Each item carries the --to, --policy and --author \
+      that it is enqueued with: a worker takes no item that names another --to than its own, or, if it has a --policy itself, \
+      another one.
       """,
     examples: [
       "reel enqueue s3://inbox/ --catalog postgres://reel@db.example/reel",
@@ -120,8 +121,8 @@ extension EnqueueCommand {
       let shown = SourcePath(bytes: Array(path.bytes[..<end]))
       throw CommandFailure(
         .usage,
-        "\(shown)?… can't be enqueued: what follows the ? may be a signature, which would stand in the queue for all who "
-          + "read it; enqueue it without, or take it in with reel ingest")
+        "\(shown)?… can't be enqueued: what follows the ? may be a signature, which everybody who can read the queue "
+          + "would see; enqueue it without the query, or use reel ingest")
     }
   }
 }
@@ -153,7 +154,7 @@ struct WishOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Not before then: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or in how long (90m, 12h, 7d).",
+      "Not before this time: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or how long from now (90m, 12h, 7d).",
       valueName: "time"))
   var at: ComingTime?
 

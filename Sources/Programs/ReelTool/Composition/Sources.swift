@@ -48,7 +48,7 @@ struct Sources: Sendable {
     else { return }
     let example = scheme == "s3" ? "s3://bucket/name" : "\(scheme)://host/name"
     throw CommandFailure(
-      .usage, "there is no file \(path.text); an address has two slashes behind the colon: \(example)")
+      .usage, "there is no file \(path.text); an address has two slashes after the colon: \(example)")
   }
 }
 

@@ -51,13 +51,13 @@ struct WatchSession: Sendable {
         let reason = report.summary.error?.message ?? "no reason was given"
         // The installed worker has another version, and only a newly started process can have the same one.
         if next.session.appContext.prober.hasMetOtherVersion {
-          next.session.warn("could not go on: \(reason)")
+          next.session.warn("could not continue: \(reason)")
           try end(next.session, report, .couldNotRun)
           throw CommandExit(code: .couldNotRun)
         }
         if outage.isNew(reason) {
-          next.session.warn("could not go on: \(reason); it is tried again and again")
-          greeting = (.restarted, "the run before could not go on: \(reason)")
+          next.session.warn("could not continue: \(reason); retrying")
+          greeting = (.restarted, "the previous run could not continue: \(reason)")
         }
         guard await waits(outage.nextPause()) else { return try end(next.session, report) }
       }
@@ -83,7 +83,7 @@ struct WatchSession: Sendable {
         return try await plan()
       } catch {
         let reason = CommandFailure.reason(error)
-        if outage.isNew(reason) { session.warn("\(reason); it is tried again and again") }
+        if outage.isNew(reason) { session.warn("\(reason); retrying") }
         guard await waits(outage.nextPause()) else { return nil }
       }
     }

@@ -253,8 +253,8 @@ extension GlobPattern {
       guard let glob = GlobPattern(bytes) else {
         throw CommandFailure(
           .usage,
-          "\"\(SourcePath(bytes: bytes))\" is not a valid pattern: * ? [a-z] and ** have a meaning, and \\ before one "
-            + "of these characters takes it away")
+          "\"\(SourcePath(bytes: bytes))\" is not a valid pattern: * ? [a-z] and ** are special; put \\ before one "
+            + "of these characters to match it literally")
       }
       return glob
     }

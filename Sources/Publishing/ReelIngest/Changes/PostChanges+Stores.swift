@@ -110,7 +110,8 @@ extension PostChanges {
     guard posts > 0, names?.allSatisfy({ $0.hasPrefix(".") }) != false else { return }
     throw UploadError(
       .storeUnusable,
-      "the folder \(folder) is empty, and posts are in it: check that what belongs there is mounted")
+      "the folder \(folder) is empty, but the catalog has posts in it: check that the right file system is mounted there"
+    )
   }
 
   /// Removes the objects of the changes, and returns the result for each by its number.
@@ -209,7 +210,7 @@ extension PostChanges {
   ) async throws(FileFailure) {
     var failure = UploadError(
       .conflict,
-      "its video is not in \(uploader.destination) any more: name the file that it was made from with --from (its digest is \(video.digest))"
+      "its video is no longer in \(uploader.destination): name the file that it was made from with --from (its digest is \(video.digest))"
     )
     if let supply {
       let result = Mutex<Result<Void, FileFailure>?>(nil)
@@ -336,7 +337,7 @@ extension PostChanges {
     guard target.traits.removes else {
       throw UploadError(
         .rejected,
-        "\(target.destination) has the post's objects, and whether they are those of \(source.destination) can't be found out, as it removes nothing"
+        "\(target.destination) already has the post's objects, and Reel can't find out whether it is the same store as \(source.destination), because it does not remove objects"
       )
     }
     let bytes = UploadSource(Array("reel".utf8), contentType: MediaContainer.mp4.contentType)
@@ -351,7 +352,7 @@ extension PostChanges {
     FileFailure(
       UploadError(
         .rejected,
-        "\(one.uploader.destination) and \(other.uploader.destination) are one \(what): reel relocate gives it another name"
+        "\(one.uploader.destination) and \(other.uploader.destination) are the same \(what): use reel relocate to give it another name"
       ))
   }
 
@@ -413,7 +414,7 @@ extension PostChanges {
     }
     guard let folder = store.folder else {
       throw UploadError(
-        .rejected, "\(uploader.destination) does not give objects back: its posts can't be moved")
+        .rejected, "objects can't be read back from \(uploader.destination), so its posts can't be moved")
     }
     let path = SourcePath(folder + "/" + object.key.rawValue)
     let staging = staging
@@ -581,6 +582,6 @@ extension FileFailure {
   static var takenOver: FileFailure {
     FileFailure(
       code: .catalog(.leaseLost),
-      message: "another process has taken this change over: look at the post again")
+      message: "another process has taken over this change: check the post again")
   }
 }

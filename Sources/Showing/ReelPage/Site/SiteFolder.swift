@@ -167,7 +167,7 @@ final class SiteFolder: Sendable {
         switch errno {
         case EXDEV: "; it is on another file system: use --media copy"
         // Because of the sysctl `fs.protected_hardlinks`.
-        case EPERM, EACCES: "; it belongs to somebody else, perhaps: use --media copy"
+        case EPERM, EACCES: "; it may belong to another user: use --media copy"
         default: ""
         }
       throw SiteError(

@@ -216,7 +216,7 @@ package final class ChangeReport: Sendable {
       let planned = isPruning ? "would be removed or finished" : "would be removed"
       let changed = state.changed + (isPruning ? state.carriedOn : 0)
       var parts = ["\(changed) \(isDryRun ? planned : isPruning ? "removed or finished" : done)"]
-      if state.carriedOn > 0, !isPruning { parts.append("\(state.carriedOn) finished of earlier commands") }
+      if state.carriedOn > 0, !isPruning { parts.append("\(state.carriedOn) from earlier commands finished") }
       if unchanged > 0 { parts.append("\(unchanged) \(self.unchanged)") }
       if failed > 0 { parts.append("\(failed) failed") }
       if notBegun > 0 { parts.append("\(notBegun) not begun") }
@@ -255,15 +255,16 @@ package final class ChangeReport: Sendable {
     let isOther =
       asked.keptUntil != nil || asked.reason != nil && asked.reason != earlier.reason
       || asked.by != nil && asked.by != earlier.by
-    return until + (isOther ? "; what is said of it now is not written down: reel restore it first" : "")
+    return until
+      + (isOther ? "; the new details were not recorded: to change them, run reel restore first" : "")
   }
 
   /// What remains true although the change failed.
   private func leftOver(_ failure: FileFailure) -> String {
     // Another process has resumed the change, and the post may be in the feed again.
     if failure.code == .catalog(.leaseLost) { return "" }
-    if case .removal = kind { return "; it is out of the feed all the same, and reel prune goes on with it" }
-    return failure.isCancellation ? "; reel prune goes on with it" : ""
+    if case .removal = kind { return "; it has left the feed anyway, and reel prune will finish the removal" }
+    return failure.isCancellation ? "; reel prune will finish it" : ""
   }
 
   private var done: String {

@@ -87,7 +87,7 @@ package enum GitHubAnnotations {
       lines += ofLevel.prefix(mostOfALevel).map(\.command)
       if ofLevel.count > mostOfALevel {
         lines.append(
-          "\(ofLevel.count - mostOfALevel) more of level \(level) stand in the summary of this step.")
+          "\(ofLevel.count - mostOfALevel) more of level \(level) are in the summary of this step.")
       }
     }
     if report.isEmptyFailure {

@@ -9,7 +9,7 @@ package enum ValidationSummary {
     let differs = report.files.contains { $0.findings.contains { $0.rule.hasPrefix("lock.") } }
     if differs, let acceptance = report.acceptance {
       lines += traits.wrapped(
-        "Where the files are right, and the lock is not, this writes what differs into it:")
+        "If the files are right and the lock is out of date, this command updates the lock:")
       lines += [StyledLine("  " + traits.command(acceptance)), StyledLine()]
     }
     let style: StyledLine.TextStyle = report.outcome == .passed ? .success : .failure

@@ -122,7 +122,7 @@ extension FirebaseUploader: DamagedObjectReplacing {
     _ key: ObjectKey, with source: UploadSource
   ) async throws(UploadError) -> Bool {
     guard let damaged = try await client.object(key) else {
-      throw UploadError(.conflict, "\(key) is not in the store \(destination) any more: try again")
+      throw UploadError(.conflict, "\(key) is no longer in the store \(destination): try again")
     }
     guard try await isDamaged(key, source) else { return false }
     _ = try await upload(

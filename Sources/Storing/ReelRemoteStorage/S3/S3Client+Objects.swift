@@ -199,7 +199,7 @@ extension S3Client {
     if size == source.size {
       if try await isProved(head) { return }
       guard let read = try await readBack(key, size: size) else {
-        throw UploadError(.interrupted, "\(key) is not in \(store.destination) any more: try again")
+        throw UploadError(.interrupted, "\(key) is no longer in \(store.destination): try again")
       }
       if read == source.digest { return }
     }
