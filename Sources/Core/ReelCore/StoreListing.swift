@@ -57,7 +57,7 @@ package struct StorePages {
     if isOver { return nil }
     let page = try await store.page(after: token)
     guard trail.goesOn(to: page.next, after: page.objects.last?.name) else {
-      throw UploadError(.rejected, "\(store.destination) does not say how its list of objects goes on")
+      throw UploadError(.rejected, "\(store.destination) does not say how its list of objects continues")
     }
     (token, isOver) = (page.next, page.next == nil)
     return page

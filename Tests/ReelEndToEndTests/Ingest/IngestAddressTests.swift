@@ -205,7 +205,7 @@ struct IngestAddressTests {
   @Test(
     "why a single file can't be had is told, whatever its server sends along; what may pass is tried again",
     arguments: [
-      (404, "notFound", "nothing under this address"), (403, "denied", "does not let it be read"),
+      (404, "notFound", "nothing under this address"), (403, "denied", "denies access to it"),
       (500, nil, ""), (503, nil, ""),
     ])
   func refusals(_ status: Int, _ code: String?, _ words: String) async throws {
