@@ -262,7 +262,7 @@ struct IngestAddressTests {
     }
     let outcome = try await Self.run(
       bench, ["ingest", "s3+http://127.0.0.1:\(server.port)/uploads/", "--json"])
-    #expect(outcome.status == 3 && outcome.output.contains("no end"), "\(outcome)")
+    #expect(outcome.status == 3 && outcome.output.contains("never ends"), "\(outcome)")
     #expect(calls.withLock { $0 } == 3)
     await server.stop()
   }
