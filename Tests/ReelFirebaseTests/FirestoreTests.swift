@@ -155,7 +155,7 @@ import Testing
     let posts = try await fake.posts()
     let post = try newPost()
     let error = await #expect(throws: UploadError.self) { try await posts.record(post) }
-    #expect(error?.code == .unavailable && error?.message.contains("others write there") == true)
+    #expect(error?.code == .unavailable && error?.message.contains("other writers were faster") == true)
     #expect(fake.ids(in: "Post").isEmpty)
   }
 

@@ -252,7 +252,7 @@ import Testing
       tokens: try await fake.tokens(transport), checkpoints: MemoryCheckpoints())
     let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
     #expect(
-      error?.message.contains("sends us to http://127.0.0.1:\(other.port),") == true,
+      error?.message.contains("redirects to http://127.0.0.1:\(other.port),") == true,
       "\(error?.message ?? "")")
     #expect(other.requests.isEmpty)
     // A session that lies elsewhere is not used either.

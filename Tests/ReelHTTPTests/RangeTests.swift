@@ -224,7 +224,7 @@ import Testing
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/9223372036854775807"], body: 10, code: .unreadable,
-      words: "can't be"),
+      words: "impossible size"),
     Reply(status: 404, code: .notFound), Reply(status: 410, code: .notFound),
     Reply(status: 401, code: .denied), Reply(status: 403, code: .denied, words: "signature"),
     Reply(status: 400, code: .unreadable, words: "400"),

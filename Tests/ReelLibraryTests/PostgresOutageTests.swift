@@ -49,7 +49,7 @@ import Testing
       _ = try await PostgresCatalog.open(
         try pool(url([second], database)) { $0.patience = .milliseconds(50) })
     }
-    #expect(refused?.message.contains("takes no writes") == true)
+    #expect(refused?.message.contains("does not accept writes") == true)
 
     // Who has both names writes to the first, and to the second from when that is the first.
     let both = try await PostgresCatalog.open(try pool(url([first, second], database)))

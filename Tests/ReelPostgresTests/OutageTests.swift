@@ -148,7 +148,7 @@ import Testing
     let error = #expect(throws: CatalogError.self) {
       _ = try WorkQueue(PostgresPool(address, library: library))
     }
-    #expect(error?.message.contains("takes no writes") == true, "\(String(describing: error))")
+    #expect(error?.message.contains("does not accept writes") == true, "\(String(describing: error))")
   }
 }
 

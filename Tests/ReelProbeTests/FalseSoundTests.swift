@@ -590,7 +590,7 @@ struct FalseSoundTests {
     let place = try #require(made.position(of: key)) + 16
     try #require(made[place] == 0x83 || made[place] == 0x84)
     for byte in 1...Int(made[place] & 15) { long[place + byte] = 0xFF }
-    #expect(try !told(long).contains { $0.message.contains("lasts as long as one of") })
+    #expect(try !told(long).contains { $0.message.contains("lasts as long as a picture at") })
   }
 
   /// An FLV's record and `onMetaData` agree, and it is the clock that does not.

@@ -119,7 +119,7 @@ struct S3ErrorTests {
     let all = try await message(options)
     #expect(
       all.contains("--no-conditional-puts") && all.contains("--request-checksums when_required"), "\(all)")
-    #expect(!all.contains("sends us"))
+    #expect(!all.contains("redirects"))
     (options.sendsConditions, options.sendsChecksums) = (false, false)
     #expect(!(try await message(options)).contains("--"))
     // Amazon knows them.
@@ -378,7 +378,7 @@ struct S3ErrorTests {
       }
       let message = error?.message ?? ""
       #expect(message.contains("session token") == hasToken, "\(message)")
-      let isElsewhere = message.contains("sends us elsewhere")
+      let isElsewhere = message.contains("redirects elsewhere")
       if hasToken { #expect(error?.code == .rejected && !isElsewhere, "\(message)") }
     }
   }

@@ -371,6 +371,6 @@ import Testing
       }
     }
     #expect(error?.code == .tooLarge && error?.isOfTheFile == false)
-    #expect(error?.message.contains("stands before it") == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("in front of it") == true, "\(error?.message ?? "")")
   }
 }

@@ -360,7 +360,7 @@ struct S3UploaderTests {
     #expect(
       locked.contains("versions v4 (under a legal hold), v1 (locked until 2099-01-02 03:04:05 UTC) behind"),
       "\(locked)")
-    #expect(locked.contains("what is locked stays"), "\(locked)")
+    #expect(locked.contains("a locked version stays"), "\(locked)")
   }
 
   @Test(

@@ -112,7 +112,7 @@ import Testing
     let error = #expect(throws: UploadError.self) {
       try wording.verdict(.result(result), .unknown, nil, errors: nil)
     }
-    #expect(error?.code == .storeUnusable && error?.message.contains("can't be known") == true)
+    #expect(error?.code == .storeUnusable && error?.message.contains("exit status was lost") == true)
   }
 
   /// Where the kernel collects children by itself, how an adapter ends is lost: none is started.

@@ -322,7 +322,7 @@ import Testing
       _ = try await uploader(transport).upload(TestSource(size: 5_000_000).upload, to: key) { _ in }
     }
     #expect(error?.code == .tooLarge && error?.isOfTheFile == false)
-    #expect(error?.message.contains("stands before it") == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("in front of it") == true, "\(error?.message ?? "")")
   }
 
   @Test("what a server itself has said to be too large is the file's own")

@@ -17,7 +17,7 @@ import Testing
     let fake = try await FakeTus.start(FakeTus.everything, ["--token", "t0ken"])
     let transport = try CurlTransport.patient()
     for (path, code, hint) in [
-      ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
+      ("/nothing", UploadError.Code.storeUnusable, "does not speak tus 1.0"),
       ("/files/", .denied, "credentials"),
     ] {
       let uploader = TusUploader(

@@ -228,8 +228,11 @@ import Testing
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),
       ("reel-lock 1\nnonsense\n", "key = value"), ("reel-lock 1\nspeed = 5\n", "there is no \"speed\""),
       ("reel-lock 1\ntolerance.foo = 1\n", "there is no \"tolerance.foo\""),
-      ("reel-lock 1\ntolerance.duration = lots\n", "\"lots\" is no tolerance.duration, like 0.05s"),
-      ("reel-lock 1\ntolerance.rate = 5s\n", "\"5s\" is no tolerance.rate, like 0.01%"),
+      (
+        "reel-lock 1\ntolerance.duration = lots\n",
+        "\"lots\" is not a valid tolerance.duration, such as 0.05s"
+      ),
+      ("reel-lock 1\ntolerance.rate = 5s\n", "\"5s\" is not a valid tolerance.rate, such as 0.01%"),
       ("reel-lock 1\n=======\n", "git checkout --ours LOCK"), ("reel-lock 2\n", "cut off"),
       ("reel-lock 2\nend\nfile a\n", "nothing may follow"),
     ])

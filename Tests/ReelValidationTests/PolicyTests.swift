@@ -42,7 +42,7 @@ import Testing
       ("overrides: 5", 1, 12, "a list"), ("policy: 2", 1, 9, "format 1"), ("rules: [", 2, 1, "not YAML"),
       ("rules: *all", 1, 8, "not YAML"), ("a: &b c", 1, 4, "anchors"),
       ("rules:\n  - x", 2, 3, "keys and values"),
-      ("rules:\n  a: 1\n  a: 2", 2, 3, "here twice"), ("extends: snaity", 1, 10, "did you mean sanity?"),
+      ("rules:\n  a: 1\n  a: 2", 2, 3, "appears twice"), ("extends: snaity", 1, 10, "did you mean sanity?"),
     ])
   func mistakes(yaml: String, line: Int, column: Int, hint: String) {
     do throws(PolicyError) {

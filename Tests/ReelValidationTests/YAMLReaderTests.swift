@@ -53,7 +53,7 @@ import Testing
         "1:4: it is not YAML: found undefined alias; a pattern that begins with * stands in quotes: \"*.mov\""
       ),
       ("ok: 1\nauthor: é😀\u{7}b\n", "2:11: it is not text: control characters are not allowed"),
-      ("b: 1\na: 2\nb: 3\na: 4", "2:1: this key is here twice: a, b; keep one"),
+      ("b: 1\na: 2\nb: 3\na: 4", "2:1: this key appears twice: a, b; keep one"),
     ])
   func mistakes(text: String, told: String) {
     #expect(problem(text) == told)
@@ -73,9 +73,9 @@ import Testing
 
   @Test("a key is the same key however it is quoted; another value is another key")
   func keys() throws {
-    #expect(problem("a: 1\n\"a\": 2") == "1:1: this key is here twice: a; keep one")
+    #expect(problem("a: 1\n\"a\": 2") == "1:1: this key appears twice: a; keep one")
     #expect(
-      problem("? [a]\n: 1\n? [a]\n: 2") == "1:3: this key is here twice: a list or more keys; keep one")
+      problem("? [a]\n: 1\n? [a]\n: 2") == "1:3: this key appears twice: a list or more keys; keep one")
     #expect(try YAMLReader.document(in: "? [a]\n: 1\n? [b]\n: 2\n? a\n: 3")?.mapping?.count == 3)
   }
 

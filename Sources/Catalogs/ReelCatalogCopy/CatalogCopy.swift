@@ -109,8 +109,8 @@ package struct CatalogCopy: Sendable {
   private func differs(_ section: CatalogSection, _ here: Summary, _ there: Summary) -> CatalogError {
     CatalogError(
       .corrupt,
-      "the \(section.rawValue) of \(target.name) are not those of \(source.name) (\(there.rows) rows, \(there.digest); "
-        + "\(here.rows) rows, \(here.digest)): the copy was given up")
+      "the \(section.rawValue) of \(target.name) differ from those of \(source.name) (\(there.rows) rows, \(there.digest); "
+        + "\(here.rows) rows, \(here.digest)): the copy was abandoned")
   }
 }
 

@@ -138,6 +138,6 @@ package enum MendValidation {
   private static func other(_ what: String) -> MendError {
     MendError(
       .notProven,
-      "mending it would change \(what) as well; the mended file was thrown away, and the source is as it was")
+      "mending it would change \(what) as well; the mended file was discarded, and the source is unchanged")
   }
 }

@@ -103,7 +103,7 @@ package struct LibraryRebuild: Sendable {
       guard seen.insert(opened.uploader.destination).inserted else { continue }
       guard let folder = opened.folder, let store = opened.uploader as? any Uploader & StoreExamination else {
         throw Obstacle(
-          "what is in \(opened.uploader.destination) can't be told from its objects alone: put a backup of the catalog in its place (docs/backup.md), or name only folders with \(setting: .to)"
+          "a catalog can't be rebuilt from the objects in \(opened.uploader.destination): restore a backup of the catalog (docs/backup.md), or name only folders with \(setting: .to)"
         )
       }
       let names = try await store.names()
@@ -122,7 +122,7 @@ package struct LibraryRebuild: Sendable {
     }
     guard !objects.isEmpty else {
       throw Obstacle(
-        "no stored object was found, so no catalog is made: name the folders that \(library.path) stored in with \(setting: .to); what it stored elsewhere comes back only with a backup of the catalog (docs/backup.md)"
+        "no stored object was found, so no catalog was made: with \(setting: .to), name the folders where \(library.path) stored its objects; posts in other stores can be recovered only from a backup of the catalog (docs/backup.md)"
       )
     }
     return (objects, failures)

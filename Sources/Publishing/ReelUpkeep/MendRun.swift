@@ -127,7 +127,8 @@ package struct MendRun: Sendable {
     do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
       throw error.code == .cancelled
         ? MendError(error)
-        : MendError(.notProven, "mended, it could not be read (" + error.text + "); the source is as it was")
+        : MendError(
+          .notProven, "the mended file could not be read (" + error.text + "); the source is unchanged")
     }
     try target.check(after.media.container)
     try MendValidation.check(before, after.media, options, outcome)
@@ -143,7 +144,7 @@ package struct MendRun: Sendable {
   private func claim(_ name: SourcePath) throws(MendError) {
     guard !claimed.isProtected(name) else {
       throw MendError(
-        .nameTaken, "\(name.text) is one of the files that were named, and these are never replaced")
+        .nameTaken, "\(name.text) is one of the input files, which are never replaced")
     }
     guard claimed.claim(name) else {
       throw MendError(

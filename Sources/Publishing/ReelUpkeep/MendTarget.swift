@@ -25,7 +25,7 @@ package struct MendTarget: Sendable {
     let stem = SourcePath(bytes: file.bytes.dropLast(claimed.utf8.count)).text
     throw MendError(
       .nameRefused,
-      "it is \(container.rawValue) and stays so, and the name \(file.text) says something else; name \(stem + container.fileExtension)"
+      "mending keeps the container, \(container.rawValue), and the name \(file.text) has the extension of another one; use \(stem + container.fileExtension)"
     )
   }
 

@@ -83,7 +83,7 @@ struct FileReading {
         return .known(Reading(media: found.media, method: .header, rewriting: found.rewriting))
       }
     }
-    guard ways.contains(.packets) else { return .unknown(reason ?? "the packets may not be asked") }
+    guard ways.contains(.packets) else { return .unknown(reason ?? "reading by packets is not allowed") }
     let brief = try readPackets(input, header, because: reason)
     guard case .unknown(let doubt) = brief, let reason else { return brief }
     return .unknown("\(reason); \(doubt)")
@@ -283,7 +283,7 @@ struct FileReading {
       CodecSign.isOther(bytes, than: BitstreamHeader.extradata(of: parameters))
     {
       return MediaWarning(
-        .claimUnchecked, "the record of its codec describes other pictures than its first one", fact: "video")
+        .claimUnchecked, "the record of its codec does not match its first picture", fact: "video")
     }
     // The index leads to the beginning of a picture, yet a decoder could not decode it.
     guard structure.iso != nil, media.truncated != true, media.video?.pixelFormat == nil,
@@ -293,7 +293,7 @@ struct FileReading {
       let first = bytes.first, !bytes.allSatisfy({ $0 == first })
     else { return nil }
     return MediaWarning(
-      .claimUnchecked, "its first picture can't be read as one of the codec that its header names",
+      .claimUnchecked, "its first picture can't be decoded with the codec that its header names",
       fact: "video.codec", stated: .text(claimed))
   }
 
@@ -339,7 +339,7 @@ struct FileReading {
         width: parameters.width, height: parameters.height, packet: BitstreamHeader.bytes(of: packet)) == true
     else { return nil }
     return MediaWarning(
-      .claimUnchecked, "its first picture has other pixels than the size that its header claims",
+      .claimUnchecked, "its first picture does not have as many blocks as the size in its header requires",
       fact: "video", stated: .text("\(parameters.width)x\(parameters.height)"))
   }
 
@@ -358,7 +358,7 @@ struct FileReading {
         let found = media.audio[place].codec, found != claimed
       else { return nil }
       return MediaWarning(
-        .soundMismatch, "its header names another codec than the frames of its sound, which count",
+        .soundMismatch, "its header names another codec than that of its sound's frames; the frames count",
         fact: "audio.\(place).codec", stated: .text(claimed), measured: .text(found))
     }
   }

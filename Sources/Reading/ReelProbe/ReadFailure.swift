@@ -17,7 +17,7 @@ struct ReadFailure {
       ProbeError(.unreadable, "it could not be read (system error \(code)); check the disk it is on")
     case .shrunk:
       ProbeError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
-    case .withheld: ProbeError(.unreadable, "its bytes could not be had")
+    case .withheld: ProbeError(.unreadable, "its bytes could not be fetched")
     case .budget, nil: nil
     }
   }
@@ -32,7 +32,8 @@ struct ReadFailure {
       return ProbeError(.corrupt, "its header asks for more than \(limits.bytes) bytes to be read")
     }
     if code == reel_error_no_memory {
-      return ProbeError(.memoryLimit, "reading it asks for more memory than a file may have; it is damaged")
+      return ProbeError(
+        .memoryLimit, "reading it takes more memory than is allowed for a file; it is damaged")
     }
     return externalMedia(structure) ?? changedAsText(source) ?? unfinished(structure) ?? corrupt
   }
@@ -88,7 +89,7 @@ struct ReadFailure {
     }
     // FFmpeg plays media data that is cut off, but not a fragment whose index is cut off.
     if iso.endsBeyondFile == true {
-      return ProbeError(.truncated, "it was cut off: its last part is not all there; get a complete copy")
+      return ProbeError(.truncated, "it was cut off: its last part is incomplete; get a complete copy")
     }
     return nil
   }

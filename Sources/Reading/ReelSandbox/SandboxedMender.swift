@@ -151,7 +151,7 @@ package struct SandboxedMender: MediaMender {
     }
   }
 
-  private static let ending = "; the mended file was thrown away, and the source is as it was"
+  private static let ending = "; the mended file was discarded, and the source is unchanged"
 
   /// The first stream whose start has moved relative to the first stream that has a start time, so that sound would
   /// be ahead of the picture, or behind it; nil if there is none.

@@ -50,7 +50,8 @@ struct BucketWalk: Sendable {
     let page = try source.page(after: token, cancellation: cancellation)
     guard trail.goesOn(to: page.next, after: page.lastName) else {
       throw SourceError(
-        .unreadable, "its list has no end, for the store gives the same page again; tell those who run it")
+        .unreadable,
+        "its list never ends, because the store returns the same page again; tell the store's operator")
     }
     let found = page.files.filter { Sidecar.isName(Array($0.name.utf8)) }
     if sidecars.count == 3 {

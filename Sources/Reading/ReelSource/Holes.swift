@@ -20,7 +20,7 @@ enum Holes {
     guard isEndless else { return }
     throw SourceError(
       .readLimit,
-      "too much of its \(Decimals.bytes(file.size)) is holes, which were never written, and reading them would take too long; copy its content into a file without holes"
+      "too much of its \(Decimals.bytes(file.size)) is holes, which were never written and would take too long to read; copy its content into a file without holes"
     )
   }
 

@@ -151,13 +151,15 @@ extension SourceError {
   }
 
   static let isLink = SourceError(
-    .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say \(setting: .followLinks)")
+    .isLink,
+    "it is a symbolic link, or is reached through one; name the file itself, or use \(setting: .followLinks)")
 
   static let isLinkToFolder = SourceError(
     .isLink, "it is a symbolic link to a folder, which is not entered; name that folder as well")
 
   static let changed = SourceError(
-    .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
+    .sourceChanged,
+    "it changed while Reel was processing it; wait until its writer has finished, then try again")
 
   static let isDirectory = SourceError(
     .isDirectory, "it is a folder, not a file; ingest takes folders")

@@ -94,7 +94,7 @@ private final class UnnamedFile: StagedFile {
       case EFBIG: (.tooLarge, "the file is larger than that file system, or a limit of this process, allows")
       case EMFILE, ENFILE, ENOMEM, EAGAIN:
         (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer \(setting: .jobs)")
-      case EIO, ESTALE, ETIMEDOUT: (.interrupted, "look at the system's log for errors of that disk")
+      case EIO, ESTALE, ETIMEDOUT: (.interrupted, "check the system log for errors of that disk")
       default: (.storeUnusable, "check that the folder is there and writable for this user")
       }
     return UploadError(kind, "could not \(task) in \(folder) (\(reason)): \(advice)")

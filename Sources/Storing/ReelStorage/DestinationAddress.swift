@@ -22,7 +22,7 @@ public enum DestinationAddress: Hashable, Sendable {
   /// - Throws: ``DestinationAddressError``, with a sentence for the user.
   public init(parsing text: String) throws(DestinationAddressError) {
     guard !text.isEmpty else { throw DestinationAddressError(.empty, "an empty destination: name a folder") }
-    guard !text.utf8.contains(0) else { throw .notAPath(text, "a path holds no NUL") }
+    guard !text.utf8.contains(0) else { throw .notAPath(text, "a path can't contain a NUL byte") }
     guard let scheme = Self.scheme(of: text) else {
       self = .folder(path: try Self.path(text))
       return
@@ -91,13 +91,13 @@ public enum DestinationAddress: Hashable, Sendable {
       if rest.lowercased().hasPrefix("localhost/") { rest = rest.dropFirst("localhost".count) }
     }
     guard rest.hasPrefix("/") else {
-      throw .notAPath(text, "a file URL holds an absolute path after no host: file:///srv/media")
+      throw .notAPath(text, "a file URL has an absolute path and no host: file:///srv/media")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
       throw .notAPath(text, "a folder's URL has no query and no fragment; write ? as %3F and # as %23")
     }
     guard let path = PercentEncoding.decode(rest), !path.utf8.contains(0) else {
-      throw .notAPath(text, "its percent-encoding gives no path in UTF-8")
+      throw .notAPath(text, "its percent-encoding does not decode to a path in UTF-8")
     }
     return path
   }

@@ -142,7 +142,7 @@ struct FolderFailure {
     case .storeUnusable where error.code == EROFS:
       "it is on a file system that is mounted read-only; mount it writable, or name another destination"
     case .storeUnusable where error.call == "chmod":
-      "its file system lets nobody change permissions; mount it with others, or name another destination"
+      "its file system does not let permissions be changed; mount it with other options, or name another destination"
     case .unavailable where error.code == ENOLCK:
       "its file system does not support file locks; mount it with locking enabled, or name another destination"
     case .storeFull: "free some space there, then try again"
@@ -150,7 +150,7 @@ struct FolderFailure {
     case .alreadyExists: "something is there under that name already"
     case .storeUnusable: "check that the folder is there, mounted and writable for this user"
     case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer \(setting: .jobs)"
-    case .interrupted: "look at the system's log for errors of that disk"
+    case .interrupted: "check the system log for errors of that disk"
     default: "check the folder and its file system"
     }
   }
@@ -188,7 +188,7 @@ final class FolderNotices: Sendable {
         + "to keep them out, mount it for this user alone (uid= and umask=077)"
     case .namesByReplacing:
       "the file system of the store \(store) can't name a file without replacing one that gets the same name at the same "
-        + "moment (no links, no RENAME_NOREPLACE): Reel looks first, and its names are random"
+        + "moment (no links, no RENAME_NOREPLACE): Reel checks first, and the names are random"
     }
   }
 }

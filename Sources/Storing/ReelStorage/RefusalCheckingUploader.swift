@@ -36,7 +36,7 @@ package struct RefusalCheckingUploader: UploaderDecorator {
       guard error.isRefusal else { throw error }
       guard case .refused(let refusal) = await canary.answer() else { throw error }
       throw UploadError(
-        .storeUnusable, refusal + "; it refuses every object, a test of \(size) bytes, too")
+        .storeUnusable, refusal + "; it refuses every object, even a test of \(size) bytes")
     }
   }
 }

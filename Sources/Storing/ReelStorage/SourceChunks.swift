@@ -196,7 +196,7 @@ extension CancellationFlag {
   /// - Throws: `cancelled` once it is set.
   func check() throws(UploadError) {
     if isSet {
-      throw UploadError(.cancelled, "cancelled before it was stored; try again to go on")
+      throw UploadError(.cancelled, "cancelled before it was stored; try again to resume")
     }
   }
 }

@@ -21,10 +21,11 @@ public struct S3Address: Hashable, Sendable {
     // A password would end up in the catalog, as part of the destination's name.
     guard !rest.contains("@") else {
       throw .notABucket(
-        "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
+        "it contains an @, as if it began with a key or a password: those belong in the environment or in a file"
+      )
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as \(setting: .region)")
+      throw .notABucket("it contains a ? or a #: settings are given by options, such as \(setting: .region)")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "s3" {
@@ -70,10 +71,10 @@ public struct FirebaseAddress: Hashable, Sendable {
     let rest = text.dropFirst(scheme.count)
     guard !rest.contains("@") else {
       throw .notABucket(
-        "it holds an @, as if a key or a password came first: \(setting: .serviceAccount) names a file")
+        "it contains an @, as if it began with a key or a password: \(setting: .serviceAccount) names a file")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as \(setting: .project)")
+      throw .notABucket("it contains a ? or a #: settings are given by options, such as \(setting: .project)")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "firebase" {

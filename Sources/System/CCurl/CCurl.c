@@ -65,7 +65,7 @@ static int get_ready(const struct reel_curl *curl, char *why, size_t size) {
   }
   const curl_version_info_data *version = curl->version_info(CURLVERSION_NOW);
   if (version->version_num < oldest) {
-    snprintf(why, size, "it is version %s, and 7.80 is the oldest that will do", version->version);
+    snprintf(why, size, "it is version %s, but Reel needs 7.80 or newer", version->version);
     return 0;
   }
   if (!(version->features & CURL_VERSION_SSL)) {
@@ -84,7 +84,7 @@ struct reel_curl *reel_curl_open(const char *name, char *why, size_t size) {
   }
   struct reel_curl *curl = malloc(sizeof *curl);
   if (!curl) {
-    snprintf(why, size, "there is no memory left");
+    snprintf(why, size, "out of memory");
     return NULL;
   }
   if (find_functions(library, curl, why, size) && get_ready(curl, why, size)) return curl;

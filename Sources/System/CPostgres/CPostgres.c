@@ -71,7 +71,7 @@ struct reel_postgres *reel_postgres_open(const char *name, char *why, size_t siz
   }
   struct reel_postgres *table = malloc(sizeof *table);
   if (!table) {
-    snprintf(why, size, "there is no memory left");
+    snprintf(why, size, "out of memory");
     return NULL;
   }
 #define FIND(result, name, arguments)                        \

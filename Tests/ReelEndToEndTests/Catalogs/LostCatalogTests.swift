@@ -34,7 +34,7 @@ struct LostCatalogTests {
     for command in Self.commands {
       let outcome = try await ReelBinary.run(command + ["--library", bench.library.path], in: bench.folder)
       #expect(outcome.status == 1, "\(command): \(outcome.output) \(outcome.errors)")
-      for word in ["is gone or empty", "backup", "reel doctor --library \(bench.library.path) --rebuild"] {
+      for word in ["is missing or empty", "backup", "reel doctor --library \(bench.library.path) --rebuild"] {
         #expect(outcome.errors.contains(word), "\(command): \(outcome.errors)")
       }
     }
@@ -176,7 +176,7 @@ struct LostCatalogTests {
       if FileManager.default.fileExists(atPath: catalog.path) {
         // It has its name: it is whole.
         let again = try await bench.reel("doctor", "--rebuild")
-        #expect(again.status == 1 && again.errors.contains("there is a catalog"), "\(call) \(nth)")
+        #expect(again.status == 1 && again.errors.contains("there is already a catalog"), "\(call) \(nth)")
       } else {
         #expect(try await bench.reel("ingest", "clips").status == 1, "\(call) \(nth)")
         #expect(try await bench.reel("doctor", "--rebuild").status == 0, "\(call) \(nth)")
@@ -228,7 +228,7 @@ struct LostCatalogTests {
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
     let before = try Data(contentsOf: catalog)
     let sound = try await bench.reel("doctor", "--rebuild")
-    #expect(sound.status == 1 && sound.errors.contains("there is a catalog"), "\(sound)")
+    #expect(sound.status == 1 && sound.errors.contains("there is already a catalog"), "\(sound)")
     #expect(try Data(contentsOf: catalog) == before)
     var bytes = before
     for index in 0..<100 { bytes[index] = 0 }

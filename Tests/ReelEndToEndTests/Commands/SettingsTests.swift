@@ -249,7 +249,7 @@ import Testing
       ("author: a\n---\nauthor: b\n", "2:1: it is not YAML: expected a single document in the stream"),
       ("author: *x\n", "1:9: it is not YAML: found undefined alias"),
       ("author: a\u{1}b\n", "1:10: it is not text: control characters are not allowed"),
-      ("author: a\nauthor: b\n", "1:1: this key is here twice: author; keep one"),
+      ("author: a\nauthor: b\n", "1:1: this key appears twice: author; keep one"),
       (String(repeating: "[", count: 70), "nested more than 64 levels deep"),
     ])
   func brokenFiles(text: String, told: String) async throws {

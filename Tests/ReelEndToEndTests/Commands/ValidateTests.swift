@@ -494,7 +494,8 @@ struct ValidateTests {
       return run.errors
     }
     let idle =
-      "reel: policy.yaml:4:5: this override is for none of the files; its patterns begin in the folder that is named\n"
+      "reel: policy.yaml:4:5: this override matches none of the files; its patterns are relative to the folder that was "
+      + "named\n"
     #expect(try await told("validate", "clips") == idle)
     #expect(try await told("lock", "clips") == idle)
     // Of one file, or of some, nobody expects that all are for it.

@@ -143,7 +143,7 @@ struct AddressTests {
     "each refusal has its sentence, and nothing secret is in any",
     arguments: [
       Refusal(action: .reply(404), code: "notFound", words: "check it"),
-      Refusal(action: .reply(403), code: "denied", words: "does not let it be read"),
+      Refusal(action: .reply(403), code: "denied", words: "denies access to it"),
       Refusal(
         action: .reply(200, body: [UInt8](repeating: 0, count: 100_000)), code: "unreadable",
         words: "as a whole"),

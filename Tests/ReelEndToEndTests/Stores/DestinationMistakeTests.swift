@@ -40,7 +40,7 @@ struct DestinationMistakeTests {
   func noTus() async throws {
     let server = try await LoopbackServer.start { _ in .reply(200, body: Array("<html>Welcome".utf8)) }
     let (status, text) = try await said("tus+http://127.0.0.1:\(server.port)/files")
-    #expect(status == 1 && text.contains("speaks no tus 1.0"), "\(text)")
+    #expect(status == 1 && text.contains("does not speak tus 1.0"), "\(text)")
     await server.stop()
   }
 
@@ -49,7 +49,7 @@ struct DestinationMistakeTests {
     let server = try await LoopbackServer.start { _ in .garbage }
     for to in ["tus+http://127.0.0.1:\(server.port)/files", "s3+http://127.0.0.1:\(server.port)/bucket"] {
       let (status, text) = try await said(to)
-      #expect(status == 1 && text.contains("speaks no HTTP"), "\(text)")
+      #expect(status == 1 && text.contains("does not speak HTTP"), "\(text)")
     }
     await server.stop()
   }

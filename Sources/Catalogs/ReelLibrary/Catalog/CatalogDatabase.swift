@@ -222,8 +222,8 @@ enum CatalogTrace {
   static let fileName = "catalog.made"
 
   private static let text = """
-    Reel made catalog.sqlite in this folder. Should it be gone or empty, put a backup in its place, or run
-    reel doctor --rebuild, which makes one of the stored objects.
+    Reel made catalog.sqlite in this folder. If it is missing or empty, restore a backup, or run
+    reel doctor --rebuild, which rebuilds it from the stored objects.
 
     """
 

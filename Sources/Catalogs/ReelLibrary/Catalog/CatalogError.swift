@@ -10,7 +10,8 @@ extension CatalogError {
     case let known as CatalogError: known
     case let failure as SQLiteError: from(failure, at: path, noun)
     default:
-      CatalogError(.unusable, "the \(noun) \(path) gave an error that Reel does not know: \(error)")
+      CatalogError(
+        .unusable, "the \(noun) \(path) failed with an error that Reel does not recognize: \(error)")
     }
   }
 
@@ -29,8 +30,8 @@ extension CatalogError {
     case .corrupt:
       return CatalogError(
         .corrupt,
-        "the \(noun) \(path) is damaged or is not a catalog (\(error.message)): put a backup in its place, or "
-          + "move it away and make a new one of the stored objects (\(command: "doctor --rebuild"))")
+        "the \(noun) \(path) is damaged or is not a catalog (\(error.message)): restore a backup, or "
+          + "move it away and rebuild it from the stored objects (\(command: "doctor --rebuild"))")
     case .diskFull:
       return CatalogError(
         .diskFull, "no space left on the disk of the \(noun) \(path): free some, and try again")
@@ -66,8 +67,7 @@ extension CatalogError {
       return "is on a file system that is mounted read-only: mount it writable, or name another place"
     }
     guard let limit = fileSizeLimit(at: path) else { return nil }
-    return
-      "would be larger than the files of this process may be (\(limit) bytes, `ulimit -f`): raise that limit"
+    return "would exceed this process's file size limit (\(limit) bytes, `ulimit -f`): raise that limit"
   }
 
   private static func diskIsFull(at path: String) -> Bool {
@@ -139,9 +139,9 @@ extension CatalogError {
   static func lost(at path: String) -> CatalogError {
     CatalogError(
       .lost,
-      "the catalog \(path) is gone or empty, and this library had one: put a backup in its place (docs/backup.md), or "
-        + "make a new one of the objects in its folders (\(command: "doctor --rebuild")); with none, everything would be published "
-        + "again"
+      "the catalog \(path) is missing or empty, although this library had one: restore a backup (docs/backup.md), or "
+        + "rebuild it from the objects in its folders (\(command: "doctor --rebuild")); without one, everything would be "
+        + "published again"
     )
   }
 
@@ -163,7 +163,7 @@ extension CatalogError {
   static func advice(_ code: Int32) -> String {
     switch code {
     case EROFS: "it is on a file system that is mounted read-only; mount it writable, or name another place"
-    case EFBIG: "it would be larger than the files of this process may be (`ulimit -f`); raise that limit"
+    case EFBIG: "it would exceed this process's file size limit (`ulimit -f`); raise that limit"
     default: "check its disk, its owner and its permissions"
     }
   }

@@ -66,8 +66,8 @@ enum CatalogFile {
     guard facts.st_uid == user, facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
       throw CatalogError(
         .notOurs,
-        "the catalog \(path) belongs to another user, or others may write to it: look who has been there, "
-          + "then make it yours alone (`chown`, `chmod 600`), or name another library with \(setting: .library)"
+        "the catalog \(path) belongs to another user, or is writable by others: find out who has changed it, "
+          + "then make it accessible to you alone (`chown`, `chmod 600`), or name another library with \(setting: .library)"
       )
     }
   }

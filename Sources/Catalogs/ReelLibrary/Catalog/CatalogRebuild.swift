@@ -61,8 +61,9 @@ public final class CatalogRebuild: Sendable {
       if try CatalogDatabase.isThere(at: CatalogPlace(library), busyTimeout: timeout) {
         throw CatalogError(
           .unusable,
-          "there is a catalog in \(library.path), so none is rebuilt: reel doctor looks at it; to rebuild it all the "
-            + "same, move \(library.catalogPath) and what stands beside it under that name away first")
+          "there is already a catalog in \(library.path), so none was rebuilt: check it with reel doctor; to rebuild it "
+            + "anyway, first move away \(library.catalogPath) and the files beside it whose names begin the same"
+        )
       }
       if UnfinishedCatalog.isInUse(library) {
         throw CatalogError(

@@ -36,7 +36,7 @@ package struct LibraryCopySource: CatalogCopySource {
         if let first = try DamageQuery.damage(in: db).first {
           throw CatalogError(
             .corrupt,
-            "the catalog \(place.path) is damaged (\(first)), so it was not copied: see to that first")
+            "the catalog \(place.path) is damaged (\(first)), so it was not copied: repair it first")
         }
         return try body(LibraryRows(db: db, place: place, host: host))
       }
@@ -258,7 +258,7 @@ private struct LibraryRows: CatalogFilling {
   func settle() throws {
     if let first = try DamageQuery.damage(in: db).first {
       throw CatalogError(
-        .corrupt, "the copy in \(place.path) would contradict itself (\(first)), so it was given up")
+        .corrupt, "the copy in \(place.path) would be inconsistent (\(first)), so it was abandoned")
     }
   }
 }

@@ -104,7 +104,7 @@ enum FolderCheck {
       let real = SourcePath(bytes: UnsafeRawBufferPointer(start: settled, count: strlen(settled)))
       throw CatalogError(
         .unusable,
-        "the library's folder \(wanted) lies behind a path that is not UTF-8 (\(real)): name another with \(setting: .library)"
+        "the library's folder \(wanted) resolves to a path that is not UTF-8 (\(real)): name another with \(setting: .library)"
       )
     }
     return text
@@ -126,7 +126,7 @@ enum FolderCheck {
     guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
       throw CatalogError(
         .notOurs,
-        "others may write to the library's folder \(path): look who has been there, then run "
+        "the library's folder \(path) is writable by others: find out who has written to it, then run "
           + "`chmod go-w` on it, or name another with \(setting: .library)")
     }
   }

@@ -229,7 +229,7 @@ extension PostTable.Stored {
     } catch {
       throw CatalogError(
         .corrupt,
-        "post \(pageNumber) in the catalog \(place.path) is damaged (\(error)): put a backup in its place")
+        "post \(pageNumber) in the catalog \(place.path) is damaged (\(error)): restore a backup")
     }
   }
 }

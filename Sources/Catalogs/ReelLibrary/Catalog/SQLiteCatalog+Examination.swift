@@ -109,7 +109,7 @@ enum DamageQuery {
       intent WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM post WHERE post.intent = intent.number)
         AND NOT EXISTS (SELECT 1 FROM removal WHERE removal.intent = intent.number)
       """,
-      "published without a post"
+      "published intents without a post"
     ),
     (
       "removal JOIN post ON post.intent = removal.intent OR post.pageNumber = removal.pageNumber",
@@ -132,7 +132,7 @@ enum DamageQuery {
     ),
     (
       "feed WHERE lastPageNumber < (SELECT ifnull(max(pageNumber), 0) FROM post)",
-      "counters of the feed behind its posts"
+      "feed counters lower than the number of a post"
     ),
     ("post WHERE NOT json_valid(document)", "posts that can't be read"),
   ]

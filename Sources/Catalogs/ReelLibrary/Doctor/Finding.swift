@@ -135,7 +135,7 @@ extension Finding {
     Finding(
       .catalogDamaged, sentence.description, .byHand,
       meaning: "the catalog is damaged (\(sentence)): nothing else was looked at",
-      remedy: "put a backup in its place (docs/backup.md); reel doctor then tells what came since")
+      remedy: "restore a backup (docs/backup.md); reel doctor then reports what was stored since")
   }
 
   /// Creates a finding about an owner; nil if the owner is alive and well.
@@ -169,7 +169,8 @@ extension Finding {
     Finding(
       .storeUnreachable, destination.name, .byHand,
       meaning: "this store can't be listed, so its objects were not looked at",
-      remedy: "reel verify asks it for the object of each post; what else it holds, its own tools tell")
+      remedy:
+        "reel verify checks the object of each post; to see what else it holds, use the store's own tools")
   }
 
   static func unreachable(_ destination: Destination, _ error: UploadError) -> Finding {
@@ -220,7 +221,7 @@ extension Finding {
     Finding(
       .objectGivenUp, object.key.rawValue, .byHand,
       meaning: "Reel gave this name in \(destination) up, because what is stored there is not what was sent",
-      remedy: "no post needs it: look at it, and remove it if it is nobody's")
+      remedy: "no post needs it: look at it, and remove it if nothing uses it")
   }
 
   /// The process that gave the name up died before it had removed the object.
@@ -259,8 +260,8 @@ extension Finding {
       }
     return Finding(
       .changeUnfinished, post.description, .byFix,
-      meaning: "the \(work) of this post was begun, and nobody has finished or told it",
-      remedy: "carries it on; reel prune does the same")
+      meaning: "the \(work) of this post was started, but not finished or reported",
+      remedy: "resumes it; so does reel prune")
   }
 
   /// The object is in a store that can't be listed.
@@ -270,7 +271,8 @@ extension Finding {
       meaning:
         "Reel gave this name in \(destination) up, because what was stored there was not what was sent; "
         + "whether it is still there was not looked at",
-      remedy: "no post needs it: look with the store's own tools, and remove it if it is there and nobody's")
+      remedy:
+        "no post needs it: look with the store's own tools, and remove it if it is there and nothing uses it")
   }
 
   static func abandoned(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {

@@ -214,7 +214,7 @@ struct StoreScan {
         return
       }
       if readsObjects, try await store.readFound(object.key) != object.digest {
-        findings.append(.differs(object, "its bytes are others", remedy: "--fix --read"))
+        findings.append(.differs(object, "its content is different", remedy: "--fix --read"))
       }
     } catch {
       findings.append(.differs(object, "it can't be read: \(error.text)"))

@@ -6,7 +6,9 @@ extension CatalogError {
     switch error {
     case let known as CatalogError: known
     case let failure as PostgresError: from(failure, at: server)
-    default: CatalogError(.unusable, "the catalog \(server) gave an error that Reel does not know: \(error)")
+    default:
+      CatalogError(
+        .unusable, "the catalog \(server) failed with an error that Reel does not recognize: \(error)")
     }
   }
 
@@ -21,7 +23,7 @@ extension CatalogError {
     case .unexpected where error.message == PostgresPool.closed: return closed(at: server)
     case .unexpected:
       return CatalogError(
-        .corrupt, "the catalog \(server) holds what Reel does not understand (\(error.message))")
+        .corrupt, "the catalog \(server) contains data that Reel does not understand (\(error.message))")
     case .disconnected, .refused: break
     }
     switch error.state {
@@ -37,13 +39,13 @@ extension CatalogError {
     case PostgresError.takesNoWrites:
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) takes no writes (\(error.message)): name the one that does, or several, of "
-          + "which the one that does is used")
+        "the server of the catalog \(server) does not accept writes (\(error.message)): name the primary server, or several "
+          + "servers, of which Reel uses the one that accepts writes")
     case "53300":
       return CatalogError(
         .unusable,
         "the server of the catalog \(server) has no connection left (\(error.message)): allow it more (max_connections), "
-          + "run fewer processes, or put PgBouncer before it")
+          + "run fewer processes, or put PgBouncer in front of it")
     case "42501":
       return CatalogError(
         .notOurs,
@@ -52,7 +54,7 @@ extension CatalogError {
       )
     case "XX001", "XX002":
       return CatalogError(
-        .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
+        .corrupt, "the catalog \(server) is damaged (\(error.message)): restore a backup")
     default: break
     }
     if error.kind == .disconnected, let refusal = refusal(error, at: server) { return refusal }
@@ -71,27 +73,27 @@ extension CatalogError {
     if said.contains("does not support SSL") {
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) speaks no TLS, and Reel speaks to another machine by nothing else: switch it on "
-          + "there, or, where everybody on the way is trusted, say sslmode=disable in the address (\(said))")
+        "the server of the catalog \(server) does not support TLS, which Reel requires for any other machine: enable it on the "
+          + "server or, on a network that you trust, add sslmode=disable to the address (\(said))")
     }
     let wasCut = said.contains("SSL SYSCALL") || said.contains("closed unexpectedly")
     if error.state == nil, !wasCut, said.contains("certificate") || said.contains("SSL") {
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) did not prove who it is (\(said)): name it as its certificate does, and the "
-          + "certificates that Reel is to believe with sslrootcert=FILE in the address, PGSSLROOTCERT or "
-          + "~/.postgresql/root.crt; or, in a network that you trust, say sslmode=disable there")
+        "the server of the catalog \(server) could not be authenticated (\(said)): use the host name in its certificate, "
+          + "and give the trusted certificates by sslrootcert=FILE in the address, PGSSLROOTCERT or "
+          + "~/.postgresql/root.crt; or, on a network that you trust, add sslmode=disable to the address")
     }
     if said.contains("no password supplied") {
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) wants a password: set PGPASSWORD, or write it into ~/.pgpass (a line "
+        "the server of the catalog \(server) requires a password: set PGPASSWORD, or add it to ~/.pgpass (a line "
           + "HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
     }
     guard let state = error.state, state.hasPrefix("28") || state == "3D000" else { return nil }
     return CatalogError(
       .unusable,
-      "the server of the catalog \(server) does not let Reel in (\(said)): check its user, its password and its "
+      "the server of the catalog \(server) refused the login (\(said)): check the user, the password and the "
         + "database, then try again")
   }
 

@@ -120,7 +120,7 @@ extension PostgresPublishing.StoredPost {
     } catch {
       throw CatalogError(
         .corrupt,
-        "post \(pageNumber) in the catalog \(server) is damaged (\(error)): put a backup in its place")
+        "post \(pageNumber) in the catalog \(server) is damaged (\(error)): restore a backup")
     }
   }
 

@@ -23,7 +23,7 @@ package struct PostgresCopySource: CatalogCopySource {
       if let first = try PostgresCatalog.contradictions(in: db).first {
         throw CatalogError(
           .corrupt,
-          "the catalog \(name) contradicts itself (\(first)), so it was not copied: see to that first")
+          "the catalog \(name) is inconsistent (\(first)), so it was not copied: repair it first")
       }
       let value = try body(PostgresRows(db: db, server: name))
       // What was published meanwhile would be missing from the copy.
@@ -394,7 +394,7 @@ struct PostgresRows: CatalogFilling {
       else {
         throw CatalogError(
           .corrupt,
-          "post \(row[place].int ?? 0) of the catalog that is copied can't be read: see to that first")
+          "post \(row[place].int ?? 0) of the catalog that is copied can't be read: repair it first")
       }
       if let intent = row[1].int, let words = PostgresWords.vector(of: post) { said.append((intent, words)) }
     }
@@ -425,7 +425,7 @@ struct PostgresRows: CatalogFilling {
       try db.execute("ANALYZE \(Self.tables)")
       if let first = try PostgresCatalog.contradictions(in: db).first {
         throw CatalogError(
-          .corrupt, "the copy in \(server) would contradict itself (\(first)), so it was given up")
+          .corrupt, "the copy in \(server) would be inconsistent (\(first)), so it was abandoned")
       }
     }
   }

@@ -88,7 +88,7 @@ final class Outage: Sendable {
         let seconds = Int(((now - since) / .seconds(1)).rounded())
         let given = PostgresError(
           error.kind, state: error.state,
-          seconds > 0 ? "\(error.message); it was waited for, \(seconds) s" : error.message)
+          seconds > 0 ? "\(error.message); gave up after waiting for \(seconds) s" : error.message)
         state.givenUp = GivenUp(error: given, took: now - start, nextLook: Self.nextLook(after: now - start))
         throw given
       }

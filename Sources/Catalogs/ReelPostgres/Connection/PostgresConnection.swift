@@ -44,7 +44,7 @@ package final class PostgresConnection: @unchecked Sendable {
     let version = reel_postgres_server_version(library.table, connection)
     guard version >= 130_000 else {
       throw PostgresError(
-        .refused, "the server is PostgreSQL \(version / 10_000), and 13 is the oldest that will do")
+        .refused, "the server is PostgreSQL \(version / 10_000), but Reel needs 13 or newer")
     }
   }
 
@@ -228,7 +228,7 @@ package final class PostgresConnection: @unchecked Sendable {
     let encoded = values.map(\.encoded)
     // libpq takes lengths of 31 bits, and the server takes no message of a gigabyte.
     guard encoded.reduce(0, { $0 + ($1?.count ?? 0) }) < 1 << 30 else {
-      throw PostgresError(.refused, state: "54000", "more is to be written at once than a server takes")
+      throw PostgresError(.refused, state: "54000", "this is more data than a server accepts at once")
     }
     let lengths = encoded.map { Int32(clamping: $0?.count ?? 0) }
     // One block for all values. Each is followed by a zero, so that an empty one has an address, too.
@@ -341,7 +341,7 @@ package final class PostgresConnection: @unchecked Sendable {
     // An error of libpq itself, such as that the server closed the connection, has no code.
     return PostgresError(
       state == nil ? .disconnected : .refused, state: state, constraint: field(Int(REEL_POSTGRES_CONSTRAINT)),
-      Self.sentence(message, or: "an error without a word"))
+      Self.sentence(message, or: "an error without a message"))
   }
 
   /// Returns `text` in one line; `other` if nothing is left.

@@ -51,7 +51,7 @@ package final class PostgresPool: Sendable {
     let haste = Haste()
     let outage = Outage(patience: settings.patience, silence: settings.silence, haste) { error in
       settings.onWait(
-        "the catalog \(name) can't be reached just now (\(error.message)): waiting for it, for \(seconds) s at the most"
+        "the catalog \(name) can't be reached (\(error.message)): waiting up to \(seconds) s for it"
       )
     }
     self.init(address, library, settings, haste, outage)

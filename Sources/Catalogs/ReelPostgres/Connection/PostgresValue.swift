@@ -180,7 +180,7 @@ package struct PostgresRow {
   package func place(_ column: Int = 0, in count: Int) throws -> Int {
     let number: Int = try self[column]
     guard number >= 1, number <= count else {
-      throw PostgresError(.unexpected, "an answer is about the \(number)th of \(count)")
+      throw PostgresError(.unexpected, "an answer refers to number \(number) of a list of \(count)")
     }
     return number - 1
   }

@@ -647,7 +647,7 @@ package final class QueueWorker: Sendable {
       switch verdict {
       case .innocent: (code, message) = (nil, nil)
       case .inQuestion:
-        (code, message) = (DeathVerdict.code, death + "; this may be the cause, and is tried alone")
+        (code, message) = (DeathVerdict.code, death + "; this item may be the cause, and is retried alone")
       case .counted, .setAside: (code, message) = (DeathVerdict.code, death)
       }
     }

@@ -118,7 +118,7 @@ package struct LockComparison: Sendable {
       : "reel \(locked.reader.reel) with libavformat \(locked.reader.ffmpeg)"
     return Finding(
       rule: LockRules.reading, severity: .error, state: .broken, expected: changes.old, found: changes.new,
-      sentence: "its bytes are those that were locked, but \(who) read them otherwise: \(changes.sentence)")
+      sentence: "its bytes are those that were locked, but \(who) read them differently: \(changes.sentence)")
   }
 
   private let new = Finding(
@@ -128,7 +128,7 @@ package struct LockComparison: Sendable {
 
   private let gone = Finding(
     rule: LockRules.gone, severity: .error, state: .broken, expected: "the locked file", found: "none",
-    sentence: "it is in the lock, and not there any more")
+    sentence: "it is in the lock, but no longer exists")
 
   private static func shown(_ digest: ContentDigest?) -> String {
     digest.map { "sha256:" + $0.hex.prefix(12) + "…" } ?? "bytes that can't be read"
@@ -228,7 +228,7 @@ package enum LockRules {
     RuleInfo(
       id: gone, title: "the locked file is there",
       explanation:
-        "The lock has a file that is not there any more. Bring it back, or take it out of the lock. \(again)"),
+        "The lock has a file that no longer exists. Bring it back, or take it out of the lock. \(again)"),
   ]
 
   private static let again =

@@ -124,7 +124,7 @@ private struct LockReader {
       throw LockError(
         line: number,
         "it has an unresolved merge conflict; take one side (`git checkout --ours LOCK`), and let `reel lock DIR --force` "
-          + "write what differs from it; to delete the file would lose its tolerances")
+          + "write what differs from it; deleting the file would lose its tolerances")
     }
     let text = line.drop { $0 == " " }
     if text.isEmpty || text.hasPrefix("#") { return }
@@ -171,7 +171,7 @@ private struct LockReader {
       throw LockError(line: number, "this path can't be read")
     }
     let named = SourcePath(bytes: bytes)
-    guard lock.entries[named] == nil else { throw LockError(line: number, "this file is here twice") }
+    guard lock.entries[named] == nil else { throw LockError(line: number, "this file appears twice") }
     (path, start, pairs) = (named, number, [:])
   }
 
@@ -183,7 +183,7 @@ private struct LockReader {
     if path == nil {
       try takeTolerance(key, value, number)
     } else if pairs.updateValue(value, forKey: key) != nil {
-      throw LockError(line: number, "this key is here twice")
+      throw LockError(line: number, "this key appears twice")
     }
   }
 
@@ -193,11 +193,11 @@ private struct LockReader {
     case ("tolerance.rate", .relative(let part)): lock.tolerances.rate = part
     case ("tolerance.duration", _), ("tolerance.rate", _):
       let example = key == "tolerance.rate" ? "0.01%" : "0.05s"
-      throw LockError(line: number, "\"\(value)\" is no \(key), like \(example)")
+      throw LockError(line: number, "\"\(value)\" is not a valid \(key), such as \(example)")
     default:
       throw LockError(
         line: number,
-        "there is no \"\(key)\"; before the first file stand tolerance.duration and tolerance.rate, and nothing else"
+        "there is no \"\(key)\"; only tolerance.duration and tolerance.rate may appear before the first file"
       )
     }
   }

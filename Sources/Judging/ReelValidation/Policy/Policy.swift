@@ -51,7 +51,7 @@ package struct Policy: Sendable {
       }
     }.map {
       $0.place.problem(
-        "this override is for none of the files; its patterns begin in the folder that is named"
+        "this override matches none of the files; its patterns are relative to the folder that was named"
       ).description
     }
   }

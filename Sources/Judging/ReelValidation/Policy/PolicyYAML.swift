@@ -204,7 +204,7 @@ struct PolicyYAML {
 
   private mutating func text(_ node: YAMLNode, _ what: String) -> String? {
     guard let text = node.scalar, !text.isEmpty, !node.isNull else {
-      complain(node, "\(what) is one text")
+      complain(node, "\(what) must be a single text")
       return nil
     }
     return text

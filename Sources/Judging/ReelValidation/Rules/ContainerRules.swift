@@ -30,8 +30,8 @@ enum ContainerRules {
 
   private static let unsupported = Rule(
     "container.unsupported", "the container is one that Reel reads",
-    "It is media, but no container that Reel reads: a raw stream, sound alone, or a rare format. A raw stream is "
-      + "encoded anew: when it is only copied into a container, pictures that say no time get lost. Leave out what is "
+    "It is media, but not in a container that Reel reads: a raw stream, sound alone, or a rare format. A raw stream is "
+      + "re-encoded: if it were only copied into a container, frames without timestamps would be lost. Leave out what is "
       + "meant to be like this with --exclude, or lock it."
   ) { facts in
     guard let problem = facts.problem, problem.code == .unsupported else { return .passed }

@@ -20,19 +20,19 @@ enum DurationRules {
   private static let unstated = Rule.media(
     "duration.unstated", "a WebM or Matroska file states how long it is",
     "Browsers record WebM without a duration and without an index. Players show no time bar until they have read all "
-      + "of it, and can't go to a place in it."
+      + "of it, and can't seek in it."
   ) { media in
     guard media.isMatroska, let source = media.durationSource else { return .notApplicable }
     guard source != .container else { return .passed }
     return .broken(
-      "it does not state how long it is, so that players can't search it",
+      "it does not state how long it is, so players can't seek in it",
       expected: "a duration in its header",
       found: "none", fix: .mend(.duration))
   }
 
   private static let minimum = Rule.media(
     "duration.min", "the video is not too short", .duration,
-    "Services refuse clips below a length of their own."
+    "Services refuse clips below their minimum length."
   ) { media, limit, _ in
     .judging(media.duration, unknown: "its duration") { seconds in
       guard seconds < limit else { return .passed }
@@ -42,7 +42,7 @@ enum DurationRules {
 
   private static let maximum = Rule.media(
     "duration.max", "the video is not too long", .duration,
-    "Services refuse, or cut, clips beyond a length of their own; a fixture that is long makes tests slow. Cut "
+    "Services refuse, or cut, clips above their maximum length; a fixture that is long makes tests slow. Cut "
       + "it to length; without encoding the cut is at a key frame."
   ) { media, limit, tolerance in
     .judging(media.duration, unknown: "its duration") { seconds in
@@ -101,7 +101,7 @@ enum RateRules {
 
   private static let minimum = Rule.video(
     "fps.min", "the frame rate is not too low", .rate,
-    "Services refuse what moves in jerks. The tolerance is 0.01 % unless the policy gives another, so that 29.97 "
+    "Services reject jerky video. The tolerance is 0.01 % unless the policy gives another, so that 29.97 "
       + "and 30000/1001 are one."
   ) { video, least, tolerance in
     .judging(video.frameRate, unknown: "its frame rate") { rate in
@@ -115,7 +115,7 @@ enum RateRules {
 
   private static let maximum = Rule.video(
     "fps.max", "the frame rate is not too high", .rate,
-    "Services drop frames beyond a rate of their own. The tolerance is 0.01 % unless the policy gives another."
+    "Services drop frames above their maximum rate. The tolerance is 0.01 % unless the policy gives another."
   ) { video, most, tolerance in
     .judging(video.frameRate, unknown: "its frame rate") { rate in
       let fits = rate.value <= most || tolerance.admits(rate.value, for: most, usually: .relative(0.0001))
@@ -128,7 +128,7 @@ enum RateRules {
 
   private static let variable = Rule.video(
     "fps.variable", "the frame rate is constant",
-    "Phones record at a rate that varies; editors then lose the sound's place. Encoding at one constant rate fixes it."
+    "Phones record at a rate that varies; editors then lose audio sync. Encoding at one constant rate fixes it."
   ) { video in
     .judging(video.variableFrameRate, unknown: "whether its frame rate varies") { varies in
       varies

@@ -87,7 +87,7 @@ enum SizeRules {
       guard degrees != 0 || video.mirrored == true else { return .passed }
       let found = "\(degrees) degrees clockwise" + (video.mirrored == true ? ", mirrored" : "")
       return .broken(
-        "it is stored turned: \(found)", expected: "0 degrees", found: found,
+        "it is stored rotated: \(found)", expected: "0 degrees", found: found,
         fix: .convert(Conversion { $0.encodesVideo = true }))
     }
   }

@@ -24,7 +24,7 @@ enum VideoRules {
 
   private static let empty = Rule.video(
     "video.empty", "the video stream holds samples",
-    "The header promises a picture and there is not one sample of it: the first segment of a stream, or a "
+    "The header announces a video stream that has no samples: the first segment of a stream, or a "
       + "recording that ended before it began."
   ) { video in
     .judging(video.hasSamples, unknown: "whether its video stream holds samples") { some in
@@ -89,7 +89,7 @@ enum PixelRules {
   }
 
   private static let depth = Rule.video(
-    "pixel.depth", "a component has not too many bits", .count("a number of bits like 8", ["8", "10"]),
+    "pixel.depth", "the bit depth is not too high", .count("a number of bits like 8", ["8", "10"]),
     "Browsers and older phones play 8 bits a component only."
   ) { video, most, _ in
     .judging(video.bitDepth, unknown: "its bit depth") { bits in

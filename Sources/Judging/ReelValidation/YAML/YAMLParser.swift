@@ -191,7 +191,7 @@ package struct YAMLReader: ~Copyable {
       .sorted { ($0.scalar ?? "") < ($1.scalar ?? "") }
     if let first = doubles.first {
       let named = doubles.prefix(3).map { ($0.scalar ?? "a list or more keys").prefix(60) }
-      throw YAMLError(first.mark, "this key is here twice: \(named.joined(separator: ", ")); keep one")
+      throw YAMLError(first.mark, "this key appears twice: \(named.joined(separator: ", ")); keep one")
     }
     return pairs
   }

@@ -50,8 +50,8 @@ struct BlankContent {
       .contentMissing,
       "bytes \(bytes.lowerBound) to \(bytes.upperBound) of it are zeros"
         + (isMissing
-          ? ", as in a file that was not downloaded or copied to its end"
-          : ", and nothing tells whether anything should be there"))
+          ? ", as in a file that was not completely downloaded or copied"
+          : "; it is unknown whether anything should be there"))
   }
 
   /// The number of steps between the places to look at, which are spread evenly from the beginning to the end.

@@ -361,7 +361,7 @@ struct ContentEvidence {
             fact: "video.frameRate", stated: .number(main), measured: nil))
         found.append(
           MediaWarning(
-            .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
+            .claimUnchecked, "its headers give two frame rates, so its duration is uncertain",
             fact: "duration", stated: first.seconds.map { .number($0) }))
       }
     }
@@ -377,13 +377,14 @@ struct ContentEvidence {
     {
       found.append(
         MediaWarning(
-          .durationMismatch, "the header of its pictures counts other frames than there are",
+          .durationMismatch, "the header of its video states another number of frames than there are",
           fact: "duration", stated: .number(stated), measured: .number(frames.seconds)))
     }
     if avi.hasStoppedClock {
       found.append(
         MediaWarning(
-          .durationMismatch, "the header of a stream gives a length without a clock", fact: "duration"))
+          .durationMismatch,
+          "the header of a stream states a length, but no clock to count it in", fact: "duration"))
     }
     let sizes = pictures.compactMap(\.size)
     if let own = sizes.first, avi.size.map({ !sizes.contains($0) }) ?? avi.hasImpossibleSize {
@@ -396,7 +397,8 @@ struct ContentEvidence {
     {
       found.append(
         MediaWarning(
-          .pixelShapeMismatch, "its headers give a shape to pictures of \(shaped), and have some of \(own)",
+          .pixelShapeMismatch,
+          "its headers state a pixel shape for pictures of \(shaped), but a size of \(own)",
           fact: "video.width", stated: .text("\(shaped)"), measured: .text("\(own)")))
     }
     for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
@@ -467,7 +469,8 @@ struct ContentEvidence {
     guard let video = media.video, let rate = video.frameRate else { return nil }
     if structure.aviParts?.areEven == false {
       return MediaWarning(
-        .claimUnchecked, "several files were joined in it, and their pictures do not all come at this rate",
+        .claimUnchecked,
+        "it consists of several joined files, and their pictures do not all come at this rate",
         fact: "video.frameRate", stated: .text(rate.description))
     }
     let isPartial = clock?.isWhole == false && needsAll
@@ -480,10 +483,10 @@ struct ContentEvidence {
     return MediaWarning(
       .claimUnchecked,
       isDoubtful
-        ? "its clock starts anew or is lost, and its pictures come unevenly, which may be the same mistake"
+        ? "its clock restarts or is lost, and its pictures come unevenly; both may have the same cause"
         : isUneven
-          ? "its pictures come unevenly, and only some of them were looked at"
-          : "only some of its pictures were looked at, and others may come otherwise",
+          ? "its pictures come unevenly, and only some of them were examined"
+          : "only some of its pictures were examined; others may come at another rate",
       fact: "video.frameRate", stated: .text(rate.description))
   }
 
@@ -798,7 +801,7 @@ struct ContentEvidence {
     guard structure.matroska?.trackList?.contradictsItself == true else { return [] }
     return [
       MediaWarning(
-        .indexMismatch, "it lists its tracks more than once, and not alike; the first of them counts")
+        .indexMismatch, "it lists its tracks more than once, and the lists differ; the first one counts")
     ]
   }
 
@@ -904,7 +907,7 @@ struct ContentEvidence {
     guard structure.container == .flv, streams.audios.count > 1 + further else { return [] }
     return [
       MediaWarning(
-        .soundMismatch, "its tags say different things of its sound, of which there is one", fact: "audio")
+        .soundMismatch, "its tags contradict one another about its only sound", fact: "audio")
     ]
   }
 
@@ -958,7 +961,7 @@ struct ContentEvidence {
   }
 
   private static let lastsOtherwise =
-    "the packets of its sound last otherwise by their times than by their codec"
+    "the packets of its sound have another duration by their timestamps than by their codec"
 
   private func doubtedClock(_ what: String, _ media: MediaInfo, slowed ratio: Double) -> [MediaWarning] {
     MediaWarning.doubtedClock(what, media, streams.video, slowed: ratio)
@@ -995,7 +998,7 @@ struct ContentEvidence {
       return []
     }
     let what =
-      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, and \(ProbeWarnings.text(found)) come"
+      "its pictures state a rate of \(ProbeWarnings.text(stated.rate.value)) per second, but come at \(ProbeWarnings.text(found))"
     return [
       MediaWarning(
         .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
@@ -1007,7 +1010,7 @@ struct ContentEvidence {
     if let (parts, seconds) = structure.joinedFiles {
       return seconds == nil
         ? MediaWarning(
-          .claimUnchecked, "several files were joined in it, of which not all tell how long they last",
+          .claimUnchecked, "it consists of several joined files, not all of which state their duration",
           fact: "duration")
         : .clockJumps(parts - 1)
     }
@@ -1017,7 +1020,7 @@ struct ContentEvidence {
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
     if clock?.isUnclear == true || frames?.isDamaged == true {
       return MediaWarning(
-        .claimUnchecked, "its clock could not be followed everywhere, so that it may last otherwise",
+        .claimUnchecked, "its clock could not be followed everywhere, so its duration may be wrong",
         fact: "duration", stated: media.duration.map { .number($0) })
     }
     let isHeld = structure.container.isMatroska || structure.container == .flv || structure.container == .asf
@@ -1028,7 +1031,7 @@ struct ContentEvidence {
     return MediaWarning(
       .claimUnchecked,
       sum == nil
-        ? "its last packets were not found, so that its duration is only claimed"
+        ? "its last packets were not found, so its duration is only claimed"
         : "it has too few packets to tell whether it lasts as long as it claims",
       fact: "duration",
       stated: .number(seconds))
@@ -1073,7 +1076,7 @@ struct ContentEvidence {
         return doubted.filter { !isUsual || $0 != "duration" }.map { fact in
           MediaWarning(
             .claimUnchecked,
-            "its times and the frame rate that it states differ, so that its \(fact == "duration" ? "duration" : "frame rate") is uncertain",
+            "its times and the frame rate that it states differ, so its \(fact == "duration" ? "duration" : "frame rate") is uncertain",
             fact: fact, stated: .number(fact == "duration" ? seconds : pace.ordinary),
             measured: .number(fact == "duration" ? seconds * pace.ordinary / other : other))
         }

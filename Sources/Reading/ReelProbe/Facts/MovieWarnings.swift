@@ -160,10 +160,10 @@ struct MovieWarnings {
     let pictures = streams.audios.contains { isNamed($0, in: avformat_get_mov_video_tags()) }
     let sounds = streams.videos.contains { isNamed($0, in: avformat_get_mov_audio_tags()) }
     let scheme = MediaWarning(
-      .claimUnchecked, "a track says that it is encrypted, and not how", fact: "encrypted")
+      .claimUnchecked, "a track says that it is encrypted, but not how", fact: "encrypted")
     let isHidden = !iso.encrypted && iso.tracks.contains { $0.isSeenOrHeard && $0.entry?.isProtected == true }
     let hidden = MediaWarning(
-      .claimUnchecked, "a track says how its samples are encrypted, and has the name of a codec in the clear",
+      .claimUnchecked, "a track says how its samples are encrypted, but has the name of an unencrypted codec",
       fact: "encrypted", stated: .text("false"))
     return (pictures ? ["video", "audio"] : []).map { .misnamed("sound", whatIs: "pictures", fact: $0) }
       + (sounds ? ["audio"] : []).map { .misnamed("pictures", whatIs: "sound", fact: $0) }
@@ -179,7 +179,7 @@ struct MovieWarnings {
     else { return [] }
     return [
       MediaWarning(
-        .claimUnchecked, "its index tells of samples of its video that cannot be read",
+        .claimUnchecked, "its index lists samples of its video that cannot be read",
         fact: "video.hasSamples")
     ]
   }
@@ -189,7 +189,7 @@ struct MovieWarnings {
     guard media.video?.frameRate == nil, let rate = (video?.presentation?.rate ?? videoRun?.rate)?.value,
       rate >= VideoFacts.beyondSense
     else { return [] }
-    let what = "its index gives \(ProbeWarnings.text(rate)) pictures a second, which cannot be meant"
+    let what = "its index gives \(ProbeWarnings.text(rate)) pictures a second, which cannot be right"
     return [
       MediaWarning(.frameRateMismatch, what, fact: "video.frameRate", stated: .number(rate)),
       MediaWarning(
@@ -232,7 +232,7 @@ struct MovieWarnings {
     if stopped, iso.fragments == 0 {
       return [
         MediaWarning(
-          .durationMismatch, "a track has samples, and a clock that does not run", fact: "duration",
+          .durationMismatch, "a track has samples, but its clock does not run", fact: "duration",
           stated: media.duration.map { .number($0) })
       ]
     }
@@ -241,12 +241,13 @@ struct MovieWarnings {
     let rate = media.video?.frameRate.flatMap { rate in
       untimed.contains { $0.id == video?.id }
         ? MediaWarning(
-          .claimUnchecked, "the times of its pictures cannot be told, so that their rate is only claimed",
+          .claimUnchecked,
+          "the times of its pictures cannot be determined, so its frame rate is only claimed",
           fact: "video.frameRate", stated: .text(rate.description)) : nil
     }
     return [
       MediaWarning(
-        .claimUnchecked, "the times of a track cannot be told, so that its duration is only claimed",
+        .claimUnchecked, "the times of a track cannot be determined, so its duration is only claimed",
         fact: "duration", stated: media.duration.map { .number($0) })
     ] + [rate].compactMap(\.self)
   }
@@ -264,8 +265,8 @@ struct MovieWarnings {
         })
       else { continue }
       return MediaWarning.doubtedClock(
-        "samples of its sound last otherwise by its index than by their codec", media, picturesBeside(track),
-        slowed: step.seconds / seconds)
+        "the samples of its sound have another duration by its index than by their codec", media,
+        picturesBeside(track), slowed: step.seconds / seconds)
     }
     return []
   }
@@ -303,7 +304,7 @@ struct MovieWarnings {
         case let ratio = Double(entry) / Double(rate), stated.agrees(with: found * ratio)
       else { continue }
       return MediaWarning.doubtedClock(
-        "its sound and its pictures both come at other rates than they say themselves", media, streams.video,
+        "its sound and its pictures both run at other rates than they state", media, streams.video,
         slowed: ratio)
     }
     return []
@@ -318,7 +319,7 @@ struct MovieWarnings {
     else { return [] }
     let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
     let what =
-      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))"
+      "its pictures state a rate of \(ProbeWarnings.text(stated.rate.value)) per second, its index gives \(ProbeWarnings.text(found.value))"
     let rate = MediaWarning(
       .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
       measured: .number(found.value))
@@ -405,7 +406,7 @@ struct MovieWarnings {
       if let other = told.first(where: { $0 != sizes }) {
         return MediaWarning(
           .indexMismatch,
-          "a table of its index tells of \(other) samples of a track, the one of their sizes of \(sizes)",
+          "a table of its index counts \(other) samples of a track, the table of sample sizes \(sizes)",
           fact: "duration", stated: .number(Double(other)), measured: .number(Double(sizes)))
       }
       if !track.counts.sizesAreThere {
@@ -441,7 +442,7 @@ struct MovieWarnings {
       switch fault {
       case .shape: "a table of its fragments is not as long as it says"
       case .track: "a fragment is of a track that it does not have"
-      case .bytes: "the samples of a fragment are not as large together as its media data"
+      case .bytes: "the samples of a fragment do not add up to the size of its media data"
       case .pace: "the times of its fragments do not follow from one another"
       case .tail: "its last picture comes far later than the others, and nothing else tells when it ends"
       }

@@ -115,7 +115,7 @@ struct ProbeWarnings {
     guard let seconds = media.duration else {
       return MediaWarning(
         .durationMismatch,
-        "its header gives a duration that cannot be meant, and nothing else tells how long it is",
+        "its header states an impossible duration, and nothing else shows how long it is",
         fact: "duration", stated: .number(claimed))
     }
     // A truncated file is shorter than its header says, which is reported only once.
@@ -173,7 +173,7 @@ struct ProbeWarnings {
     else { return nil }
     return MediaWarning(
       .claimUnchecked,
-      "its chapters play \(Self.text(stated)) seconds of it, in an order of their own; not every player goes by them",
+      "its chapters play \(Self.text(stated)) seconds of it, in an order of their own; not every player follows them",
       fact: "duration", stated: .number(stated), measured: .number(seconds))
   }
 

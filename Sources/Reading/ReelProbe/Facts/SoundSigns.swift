@@ -22,7 +22,8 @@ struct SoundSigns {
       guard avcodec_get_type(parameters.pointee.codec_id) == AVMEDIA_TYPE_AUDIO else {
         // A descriptor may name a codec that is not one of sound.
         found[place] = MediaWarning(
-          .claimUnchecked, "the header of its sound names a codec of something else", fact: Self.fact(place),
+          .claimUnchecked,
+          "the header of its sound names a codec that is not one for sound", fact: Self.fact(place),
           stated: VideoFacts.codecName(parameters.pointee.codec_id).map { .text($0) })
         continue
       }

@@ -30,7 +30,7 @@ struct SoundsOfFrames {
         MediaWarning(
           .soundMismatch,
           own == nil
-            ? "the header of its sound's codec gives it channels that it cannot have"
+            ? "the header of its sound's codec states an impossible number of channels"
             : "the header of its sound's codec gives it other channels than its frames have",
           fact: "audio.\(place).channels", stated: stated.map { .number(Double($0)) },
           measured: own.map { .number(Double($0)) }))

@@ -153,12 +153,12 @@ struct MXFSets: Hashable {
           fact: "video.frameRate", stated: .number(most), measured: .number(least)))
       found.append(
         MediaWarning(
-          .claimUnchecked, "its headers give two edit rates, so that its duration is uncertain",
+          .claimUnchecked, "its headers give two edit rates, so its duration is uncertain",
           fact: "duration"))
     }
     if values.count == 1, let rate = values.first, let own = rateOfSound, abs(own - rate) > 0.02 * rate {
       let what =
-        "the sound beside a picture lasts as long as one of \(ProbeWarnings.text(own)) a second, its headers say \(ProbeWarnings.text(rate))"
+        "the sound beside a picture lasts as long as a picture at \(ProbeWarnings.text(own)) per second, its headers say \(ProbeWarnings.text(rate))"
       found += MediaWarning.doubtedClock(what, media, slowed: own / rate)
     }
     if !countsSamples, let least = durations.min(), let most = durations.max(),

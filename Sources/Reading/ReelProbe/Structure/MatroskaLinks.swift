@@ -29,7 +29,7 @@ struct MatroskaLinks: Hashable {
   /// A sentence about "it"; nil if all of it is in this file.
   var sentence: String? {
     if chaptersPointOutside { return "its chapters play parts of other files, which are not in it" }
-    return isLinked ? "it is one of several linked files; what lies in the others is not in it" : nil
+    return isLinked ? "it is one of several linked files; it does not contain what is in the others" : nil
   }
 
   /// Whether a chapter plays another segment than `own`. Enters editions and chapters, which are nested, and skips

@@ -357,7 +357,7 @@ package struct FileDisposal: Sendable {
       throw .changed
     }
     guard held == copy.digest else {
-      throw SourceError(.unreadable, "its copy is not what it is; check the disk that it is moved to")
+      throw SourceError(.unreadable, "its copy differs from it; check the disk to which it is moved")
     }
     let moved = try Self.being("moved" + toFolder) { () throws(SystemError) in
       try place(name, move, because: reason) { other throws(SystemError) in
@@ -374,7 +374,7 @@ package struct FileDisposal: Sendable {
     onStep(.copyNamed)
     guard draft.has(moved) else {
       throw SourceError(
-        .unreadable, "its copy was taken away; check what else writes to the folder that it is moved to")
+        .unreadable, "its copy was removed; check what else writes to the folder to which it is moved")
     }
     do throws(SourceError) {
       try remove(name, file.identity, in: directory)
@@ -412,7 +412,8 @@ package struct FileDisposal: Sendable {
     case EACCES, EPERM, EROFS:
       SourceError(
         .denied, "it can't be \(task) (\(error.reason)); give Reel the right to write to both folders")
-    case ENOSPC, EDQUOT: SourceError(.unreadable, "it can't be \(task): there is no room; free some there")
+    case ENOSPC, EDQUOT:
+      SourceError(.unreadable, "it can't be \(task): there is no space left; free some there")
     default: SourceError(.unreadable, "it can't be \(task) (\(error)); check both folders and their disks")
     }
   }

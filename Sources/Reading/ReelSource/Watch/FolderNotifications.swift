@@ -52,7 +52,7 @@ package final class FolderNotifications: Sendable {
     // By the descriptor, as its name may mean another folder by now.
     let isLocal = folder.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
     guard isLocal else {
-      return fallShort("\(path) is on a file system that may not tell what is written to it")
+      return fallShort("\(path) is on a file system that may not report changes")
     }
     let number = queue.holding { queue in
       folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", interests) }
@@ -61,7 +61,8 @@ package final class FolderNotifications: Sendable {
     guard number >= 0 else {
       if errno != ENOENT {
         fallShort(
-          "more folders are in it than may be watched; raise fs.inotify.max_user_watches to be told at once")
+          "it contains more folders than can be watched; raise fs.inotify.max_user_watches to notice changes at once"
+        )
       }
       return
     }

@@ -380,7 +380,7 @@ package struct FolderWatch: Sendable {
     if !polls, !path.withCString({ LocalFileSystem.holds($0) }) {
       polls = true
       found.append(
-        .notice(.polled(because: "it is on a file system that may not tell what is written to it")))
+        .notice(.polled(because: "it is on a file system that may not report changes")))
     }
     if !polls {
       do {
@@ -390,7 +390,7 @@ package struct FolderWatch: Sendable {
         mounts = mountedBelow()
       } catch {
         polls = true
-        found.append(.notice(.polled(because: "the kernel tells of no more folders (\(error))")))
+        found.append(.notice(.polled(because: "the kernel can't watch any more folders (\(error))")))
       }
     }
     return found

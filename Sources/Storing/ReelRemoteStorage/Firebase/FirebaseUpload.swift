@@ -126,7 +126,7 @@ struct FirebaseUpload: Sendable {
     while true {
       let count = isLast ? waiting.count : waiting.count / StorageClient.granule * StorageClient.granule
       guard count > 0 else { return nil }
-      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to resume") }
       let bytes = count == waiting.count ? waiting : Array(waiting.prefix(count))
       switch try await append(bytes, state.offset, state) {
       case .whole(let object):
@@ -136,7 +136,7 @@ struct FirebaseUpload: Sendable {
         let taken = offset - state.offset
         // The store may keep less than was sent. If it keeps nothing, or more, the upload can't continue.
         guard taken > 0, taken <= Int64(count) else {
-          throw interrupted("the store stands at \(offset) bytes instead of \(state.offset + Int64(count))")
+          throw interrupted("the store's offset is \(offset) bytes instead of \(state.offset + Int64(count))")
         }
         waiting = taken == waiting.count ? [] : Array(waiting.dropFirst(Int(taken)))
         state.offset = offset
@@ -213,7 +213,7 @@ struct FirebaseUpload: Sendable {
   private func interrupted(_ what: String) -> UploadError {
     UploadError(
       .interrupted,
-      "the upload of \(key) to the store \(client.google.store) broke: \(what); try again to go on"
+      "the upload of \(key) to the store \(client.google.store) broke: \(what); try again to resume"
     )
   }
 }

@@ -80,7 +80,7 @@ struct FirestoreClient: Sendable {
     let reply = try await send("batchGet", question, "read the documents")
     let answers = try google.decoded([Answer].self, reply, "read the documents")
     guard Set(answers.compactMap { $0.found?.name ?? $0.missing }) == Set(names) else {
-      throw UploadError(.interrupted, "Firestore told only of some documents: try again")
+      throw UploadError(.interrupted, "Firestore returned only some of the documents: try again")
     }
     return Dictionary(answers.compactMap(\.found).map { ($0.name, $0) }) { first, _ in first }
   }

@@ -86,8 +86,8 @@ public struct FirestorePosts: PostRecorder {
     }
     throw UploadError(
       .unavailable,
-      "the post \(post.id) could not be written into Firestore of the project \(client.database.project): others "
-        + "write there all the time; try again")
+      "the post \(post.id) could not be written into Firestore of the project \(client.database.project): other "
+        + "writers were faster each time; try again")
   }
 
   /// Returns the document's `video` and `poster`.
@@ -107,7 +107,7 @@ public struct FirestorePosts: PostRecorder {
       try await pauses.wait(after: attempt)
     }
     throw UploadError(
-      .unavailable, "the post \(id) could not be removed from Firestore: others write there all the time")
+      .unavailable, "the post \(id) could not be removed from Firestore: other writers were faster each time")
   }
 
   // MARK: One transaction

@@ -59,7 +59,9 @@ struct GoogleClient: Sendable {
       return try JSONDecoder().decode(type, from: Data(reply.body))
     } catch {
       throw UploadError(
-        .interrupted, "the store \(store) did \(task), but what it answered can't be understood: try again")
+        .interrupted,
+        "the store \(store) answered the request to \(task) with something that can't be understood: try again"
+      )
     }
   }
 

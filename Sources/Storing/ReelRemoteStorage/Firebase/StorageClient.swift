@@ -46,8 +46,8 @@ struct StorageClient: Sendable {
     else {
       throw UploadError(
         .storeUnusable,
-        "the store \(google.store) began an upload and gave no address for it at \(bucket.origin), where alone "
-          + "anything is sent")
+        "the store \(google.store) began an upload and gave no address for it at \(bucket.origin), the only "
+          + "place where Reel sends anything")
     }
     return session
   }

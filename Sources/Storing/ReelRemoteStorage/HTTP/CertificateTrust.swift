@@ -17,7 +17,7 @@ struct ExtraCertificates: Sendable {
     let text = bytes.map { $0.starts(with: mark) ? Data($0.dropFirst(mark.count)) : $0 }
     guard let text, Self.areCertificates(text) else {
       throw .untrusted(
-        "the certificates in \(path) can't be used; it is a file in PEM form that can be read")
+        "the certificates in \(path) can't be used; it must be a readable file in PEM form")
     }
     self.text = text
   }

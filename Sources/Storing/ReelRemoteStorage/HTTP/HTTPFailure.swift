@@ -44,15 +44,15 @@ extension UploadError {
     case .silent(let time):
       self.init(
         .interrupted,
-        "the store \(store) gives no answer (\(time.formatted) passed without any): check its address and the network, "
-          + "then try again to go on", silence: time / .seconds(1))
+        "the store \(store) does not answer (nothing was received for \(time.formatted)): check its address and the "
+          + "network, then try again to resume", silence: time / .seconds(1))
     case .timedOut(let reason):
       self.init(
-        .interrupted, "the store \(store) was too slow (\(reason)): try again to go on")
+        .interrupted, "the store \(store) was too slow (\(reason)): try again to resume")
     case .broken(let reason):
       self.init(
         .interrupted,
-        "the connection to the store \(store) broke (\(reason)): try again to go on")
+        "the connection to the store \(store) broke (\(reason)): try again to resume")
     case .untrusted(let reason):
       self.init(
         .storeUnusable, "the store \(store) can't be trusted (\(reason)): " + TLSFault.advice(for: reason))
@@ -63,12 +63,14 @@ extension UploadError {
           + "with \(setting: .insecureHTTP)")
     case .misdirected(let origin):
       self.init(
-        .rejected, "a credential of the store \(store) was to be sent to \(origin), and was not: report this")
+        .rejected,
+        "a credential for the store \(store) was about to be sent to \(origin); nothing was sent: please report this bug"
+      )
     case .replyTooLarge(let limit):
       self.init(.rejected, "the store \(store) answered with more than \(limit) bytes: check its address")
     case .source(let error): self = error
     case .cancelled:
-      self.init(.cancelled, "cancelled before it was stored; try again to go on")
+      self.init(.cancelled, "cancelled before it was stored; try again to resume")
     case .proxyRefused(let status) where status >= 500:
       self.init(
         .unavailable,
@@ -82,11 +84,12 @@ extension UploadError {
     case .noLibrary(let reason):
       self.init(
         .storeUnusable,
-        "the store \(store) can't be spoken to, as libcurl can't be used (\(reason)): install it (Debian and Ubuntu: "
-          + "libcurl4; Fedora: libcurl)")
+        "the store \(store) can't be reached, because libcurl can't be used (\(reason)): install it (Debian and "
+          + "Ubuntu: libcurl4; Fedora: libcurl)")
     case .garbled(let reason):
       self.init(
-        .rejected, "what answers at the store \(store) speaks no HTTP (\(reason)): check its address and port"
+        .rejected,
+        "the server at the store \(store) does not speak HTTP (\(reason)): check its address and port"
       )
     }
   }
@@ -205,18 +208,18 @@ extension HTTPFailure {
 /// A fault of the server itself: trusting another authority would not remedy it.
 enum TLSFault: String, CaseIterable {
   case otherName = "its certificate is for another name"
-  case expired = "its certificate is out of date"
+  case expired = "its certificate has expired"
   case notYet = "its certificate is not valid yet"
   case weak = "its certificate, or one above it, is too weak"
-  case noTLS = "it speaks no TLS"
-  case old = "it speaks no TLS newer than 1.1, which is not safe"
-  case asksForCertificate = "it asks for a client's certificate, which Reel does not have"
+  case noTLS = "it does not speak TLS"
+  case old = "it speaks no TLS version above 1.1, which is not safe"
+  case asksForCertificate = "it requires a client certificate, which Reel does not support"
 
   static func advice(for reason: String) -> ErrorMessage {
     switch TLSFault(rawValue: reason) {
     case nil: "give the certificate of its authority with \(setting: .caFile), or correct the address"
     case .notYet: "check this machine's clock"
-    default: "correct the address, or have that put right there"
+    default: "correct the address, or have the server's operator fix this"
     }
   }
 }
@@ -240,7 +243,7 @@ extension CurlError {
     case 10: TLSFault.expired.rawValue
     // X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK.
     case 66...68: TLSFault.weak.rawValue
-    default: "its certificate comes from nobody that this machine trusts, or is out of date"
+    default: "its certificate was not issued by an authority that this machine trusts, or has expired"
     }
   }
 

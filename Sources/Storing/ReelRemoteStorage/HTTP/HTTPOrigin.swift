@@ -67,22 +67,22 @@ public struct HTTPAddress: Hashable, Sendable {
   public init(parsing text: String) throws(HTTPAddressError) {
     let authority = text.firstRange(of: "://").map { text[$0.upperBound...].prefix { !"/?#".contains($0) } }
     guard authority?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
-      throw HTTPAddressError("its host holds letters beyond ASCII: write the host as xn--… (in Punycode)")
+      throw HTTPAddressError("its host contains letters beyond ASCII: write the host as xn--… (in Punycode)")
     }
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty
     else { throw HTTPAddressError("it is written like https://host or http://127.0.0.1:9000") }
     guard parts.percentEncodedUser == nil, parts.percentEncodedPassword == nil else {
-      throw HTTPAddressError("it holds a user or a password: those stand in the environment or in a file")
+      throw HTTPAddressError("it contains a user or a password: put those into the environment or a file")
     }
     guard parts.percentEncodedQuery == nil, parts.percentEncodedFragment == nil else {
-      throw HTTPAddressError("it holds a query or a fragment (? or #): leave it out")
+      throw HTTPAddressError("it contains a query or a fragment (? or #): leave it out")
     }
     guard parts.port.map({ (1...65_535).contains($0) }) ?? true else {
       throw HTTPAddressError("its port is not a number from 1 to 65535")
     }
     guard host.utf8.allSatisfy(Self.isAllowed) else {
-      throw HTTPAddressError("its host holds characters that no host's name has")
+      throw HTTPAddressError("its host contains characters that no host name has")
     }
     let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     origin = HTTPOrigin(isSecure: scheme == "https", host: bare, port: parts.port)

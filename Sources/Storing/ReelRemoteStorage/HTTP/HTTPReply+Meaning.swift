@@ -91,12 +91,12 @@ extension HTTPReply {
     case 407:
       UploadError(
         .storeUnusable,
-        "the proxy on the way to the store \(store) wants a user and a password (407): write them into its address "
+        "the proxy on the way to the store \(store) requires a user and a password (407): write them into its address "
           + "(\(setting: .proxy))")
     case 511:
       UploadError(
         .storeUnusable,
-        "the network on the way to the store \(store) wants somebody to log in first (511): do that, then try again"
+        "the network on the way to the store \(store) requires a login (511): log in, then try again"
       )
     default: nil
     }
@@ -125,15 +125,15 @@ extension HTTPReply {
     case .denied: "check the credentials, and what they are allowed to do"
     case .alreadyExists: "something is there under that name already"
     case .tooLarge:
-      "the store, or what stands before it, takes no request of this size: raise its limit (nginx: client_max_body_size)"
+      "the store, or a proxy in front of it, refuses requests of this size: raise its limit (nginx: client_max_body_size)"
     case .storeFull: "free some space there, then try again"
     case .unavailable:
       status.code == 409
-        ? "something else is at it; try again later"
+        ? "another request is working on it; try again later"
         : "it is busy or down; try again later"
     default:
       status.kind == .redirection && status != .notModified
-        ? "it sends us \(place.map { "to \($0)" } ?? "elsewhere"), where nothing is sent; correct its address"
+        ? "it redirects \(place.map { "to \($0)" } ?? "elsewhere"), and Reel does not follow that; correct its address"
         : "check the store and its address"
     }
   }

@@ -125,7 +125,7 @@ public struct EndpointCredentials: Sendable {
 
   private func credentials(in body: [UInt8], _ who: String) throws(UploadError) -> S3Credentials {
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(body)) else {
-      throw Self.none(who, "its answer holds no credentials")
+      throw Self.none(who, "its answer contains no credentials")
     }
     return S3Credentials(
       keyID: answer.AccessKeyId, secret: Secret(answer.SecretAccessKey), token: Secret(answer.Token),
@@ -139,7 +139,7 @@ public struct EndpointCredentials: Sendable {
     case .broken(let reason): busy(who, "the connection broke (\(reason))")
     case .unreachable(let reason): none(who, "it can't be reached (\(reason))")
     case .untrusted(let reason): none(who, "it can't be trusted (\(reason))")
-    case .garbled: none(who, "what answers speaks no HTTP")
+    case .garbled: none(who, "it does not speak HTTP")
     case .replyTooLarge: none(who, "its answer is too long")
     case .proxyRefused(let status): none(who, "the proxy answered \(status)")
     case .noLibrary, .plainHTTP, .misdirected, .source, .cancelled: UploadError(failure, store: who)
@@ -148,10 +148,10 @@ public struct EndpointCredentials: Sendable {
 
   private static func busy(_ who: String, _ why: String, retryAfter: Double? = nil) -> UploadError {
     UploadError(
-      .unavailable, "no credentials for S3: \(who) was asked, and \(why): try again", retryAfter: retryAfter)
+      .unavailable, "no credentials for S3: \(who) gave none: \(why): try again", retryAfter: retryAfter)
   }
 
   private static func none(_ who: String, _ why: String) -> UploadError {
-    UploadError(.storeUnusable, "no credentials for S3: \(who) was asked, and \(why)")
+    UploadError(.storeUnusable, "no credentials for S3: \(who) gave none: \(why)")
   }
 }

@@ -169,7 +169,7 @@ struct MultipartUpload: Sendable {
     request.keepsExtras = proving.tellsSums
     guard let id = S3Documents.uploadID(try await client.send(request).body) else {
       throw UploadError(
-        .interrupted, "\(client.store.destination) began an upload without a name: try again"
+        .interrupted, "\(client.store.destination) began an upload without giving its id: try again"
       )
     }
     return id

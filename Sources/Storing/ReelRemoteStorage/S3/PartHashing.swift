@@ -156,7 +156,7 @@ struct PartHashing: Sendable {
 
   static func checkCancellation() throws(UploadError) {
     if Task.isCancelled {
-      throw UploadError(.cancelled, "cancelled before it was stored; try again to go on")
+      throw UploadError(.cancelled, "cancelled before it was stored; try again to resume")
     }
   }
 

@@ -138,7 +138,7 @@ extension S3Client {
       guard let head = head.completed(by: reply) else {
         throw UploadError(
           .interrupted,
-          "what answers for \(store.destination) does not say what \(name) is: try again")
+          "the server of \(store.destination) gives no information about \(name): try again")
       }
       return head
     case .failure(let failure):
@@ -193,7 +193,7 @@ extension S3Client {
     guard let head = try await head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) took \(key), and does not show it: try again, and check its address if it happens again"
+        "\(store.destination) accepted \(key), but does not have it now: try again, and check its address if it happens again"
       ).ofWhole(.notShown)
     }
     if size == source.size {
@@ -292,7 +292,7 @@ extension S3Client {
       throw UploadError(
         .interrupted,
         S3Documents.isPage(body)
-          ? "\(store.destination) lists an object without its name or its size: what is there can't be told; ask who runs it"
+          ? "\(store.destination) lists an object without its name or its size: ask its operator"
           : "\(store.destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
@@ -306,7 +306,7 @@ extension S3Client {
     guard !isStuck, page.isWhole || page.next != nil else {
       throw UploadError(
         .rejected,
-        "\(store.destination) does not say how its list of objects goes on: it has to answer ListObjectsV2, or to go on "
+        "\(store.destination) does not say how its list of objects continues: it must support ListObjectsV2, or continue "
           + "after a name (start-after)")
     }
     return page
@@ -424,7 +424,7 @@ extension S3Client {
       guard !reply.isDone else { return reply }
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not say that it did \(request.task): try again, and check its "
+        "\(store.destination) did not confirm the request to \(request.task): try again, and check its "
           + "address if it happens again")
     case .failure(let failure):
       if !(try await isGone(failure)) { throw error(failure, request) }

@@ -19,7 +19,7 @@ extension S3Client {
       return ObjectRemoval(
         remains: "\(key) is removed, but \(store.destination) keeps versions"
           + (marker.map { " behind the delete marker \($0)" } ?? "")
-          + ", and which of it can't be told: give the access key the permission s3:ListBucketVersions, or look there",
+          + ", but which ones is unknown: give the access key the permission s3:ListBucketVersions, or look there",
         deleteMarker: marker)
     }
     if ids.isEmpty { return .gone }
@@ -73,7 +73,7 @@ extension S3Client {
     let more = versions.count - named.count
     let advice =
       versions.contains { $0.keptUntil != nil || $0.isHeld }
-      ? "what is locked stays for as long as that; else remove each there by its id"
+      ? "a locked version stays until its lock ends; remove each other one there by its id"
       : "remove each there by its id (s3:DeleteObjectVersion), or have a lifecycle rule for noncurrent versions do it"
     return
       "\(key) is removed, but \(store.destination) keeps its \(versions.count == 1 ? "version" : "versions") "

@@ -254,7 +254,7 @@ final class S3Client: Sendable {
     let extras = isAsIs ? [] : request.extras.subtracting(leftOut)
     guard store.endpoint != nil, failure.isUnclear, !extras.isEmpty else { return error }
     return error.adding(
-      "if the store does not know what Reel asks for besides, leave that out: \(S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))"
+      "if the store does not support Reel's optional request fields, leave them out: \(S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))"
     )
   }
 

@@ -132,7 +132,7 @@ public struct LocalCredentials: Sendable {
     where isTrue(setting, settings) {
       throw UploadError(
         .storeUnusable,
-        "\(setting) (AWS_\(setting.uppercased())) is set, which Reel does not do by itself: name that endpoint with "
+        "\(setting) (AWS_\(setting.uppercased())) is set, which Reel does not support: name that endpoint with "
           + "\(setting: .endpoint), such as https://\(host).REGION.amazonaws.com, or unset it")
     }
     return nil
@@ -187,7 +187,7 @@ public struct LocalCredentials: Sendable {
     default:
       throw UploadError(
         .storeUnusable,
-        "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set in the environment: set both, or none"
+        "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set in the environment: set both or neither"
       )
     }
   }

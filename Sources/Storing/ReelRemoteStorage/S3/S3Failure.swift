@@ -232,7 +232,8 @@ struct S3ErrorMessages: Sendable {
     case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
       return made(
         .storeUnusable,
-        "\(host) wants the bucket in the name of its host (\(whole)): use \(setting: .noPathStyle)")
+        "\(host) requires the bucket's name as part of the host name (\(whole)): use \(setting: .noPathStyle)"
+      )
     case "FileImmutable":
       return made(
         .rejected,
@@ -259,8 +260,8 @@ struct S3ErrorMessages: Sendable {
     case "InvalidPart", "InvalidPartOrder":
       return made(
         .interrupted,
-        "\(store.destination) has not the parts that it took (\(whole)), and did not \(task): try again, and ask who runs "
-          + "it if it happens again")
+        "\(store.destination) no longer has the parts that it accepted (\(whole)), and did not \(task): try again, "
+          + "and tell its operator if it happens again")
     case "RequestTimeout", "IncompleteBody":
       return made(
         .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")
@@ -281,31 +282,31 @@ struct S3ErrorMessages: Sendable {
     if failure.mayBeExpired, failure.region ?? region == region {
       return made(
         .rejected,
-        "\(store.destination) did not \(task) (400, and no word why): the session token of the access key \(keyID) may "
+        "\(store.destination) did not \(task) (400, without a reason): the session token of the access key \(keyID) may "
           + "have expired, so get new credentials; if they are good, check the store and its address")
     }
     if failure.isWrongRegion, failure.region == region {
       let place = failure.place(of: store.bucket, isSecure: store.endpoint?.origin.isSecure ?? true)
       return made(
         .storeUnusable,
-        "the bucket \(store.bucket) is in the region \(region), for which the requests are signed, and \(host) sends us "
-          + "elsewhere all the same (\(whole)): name the address that it has there (\(setting: .endpoint)"
+        "the bucket \(store.bucket) is in the region \(region), for which the requests are signed, but \(host) "
+          + "redirects elsewhere (\(whole)): name the address that it has there (\(setting: .endpoint)"
           + (place.map { ", maybe \($0))" } ?? ")")
           + (region == store.region ? "" : ", and its region (\(setting: .region))"))
     }
     if failure.isWrongRegion {
       return made(
         .storeUnusable,
-        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with \(setting: .region)"
+        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): set it with \(setting: .region)"
       )
     }
     if failure.mayBeMissing {
       let own = failure.code == nil ? failure.reply.ownWords.map { "404: \($0)" } ?? "404" : whole
-      let manner = failure.reply.body.isEmpty ? "without a word" : "in words that are not a store's"
+      let manner = failure.reply.body.isEmpty ? "without a reason" : "but not as an S3 store would"
       return made(
         .unavailable,
-        "what answers at \(host) says that it has nothing there (\(own)), \(manner): check the "
-          + "address; if it is right, what stands before the store does not reach it, so try again later")
+        "the server at \(host) answered that there is nothing (\(own)), \(manner): check the address; if it is "
+          + "right, a proxy in front of the store can't reach it, so try again later")
     }
     let said = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
     return failure.reply.failure(
@@ -318,8 +319,8 @@ struct S3ErrorMessages: Sendable {
     guard let date = failure.reply.date else {
       return UploadError(
         .storeUnusable,
-        "\(host) takes no signature of this time (\(whole)), and does not say what time it has: compare this machine's "
-          + "clock with the store's")
+        "\(host) rejects the time of the signature (\(whole)), and does not state its own: compare this machine's clock "
+          + "with the store's")
     }
     let seconds = Int(date.timeIntervalSince(now))
     guard abs(seconds) >= 300 else {
@@ -330,7 +331,7 @@ struct S3ErrorMessages: Sendable {
     }
     return UploadError(
       .storeUnusable,
-      "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead of") the store's, so \(host) takes "
-        + "no signature of ours (\(whole)): set this machine's clock")
+      "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead of") the store's, so \(host) "
+        + "rejects the signatures (\(whole)): set this machine's clock")
   }
 }

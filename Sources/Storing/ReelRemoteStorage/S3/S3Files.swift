@@ -85,7 +85,7 @@ extension S3Files {
         found[String(object.name.unicodeScalars.dropFirst(prefix.count))] = Stored(size: object.size, tag: tag)
       }
       guard trail.goesOn(to: page.next?.text, after: page.objects.last?.name) else {
-        throw UploadError(.rejected, "\(destination) does not say how its list of objects goes on")
+        throw UploadError(.rejected, "\(destination) does not say how its list of objects continues")
       }
       position = found.count >= most ? nil : page.next
     } while position != nil

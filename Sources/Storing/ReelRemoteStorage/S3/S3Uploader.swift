@@ -64,7 +64,7 @@ public struct S3Uploader: Uploader {
       guard S3Documents.isPage(reply.body) else {
         let advice =
           reply.isCompressed
-          ? "its answer is compressed, which Reel asks not to have: see what stands before it"
+          ? "its answer is compressed, although Reel asked for it uncompressed: check the proxy in front of it"
           : "check its address"
         throw UploadError(.storeUnusable, "\(destination) did not list its objects: \(advice)")
       }
@@ -180,8 +180,8 @@ extension S3Uploader {
     }
     return UploadError(
       .unavailable,
-      "\(destination) says that it has \(key) already, and then that it has not: try again later; if it goes on so, it may "
-        + "not know If-None-Match, which --no-conditional-puts leaves out"
+      "\(destination) says that \(key) exists, and then that it does not: try again later; if this persists, it may not "
+        + "support If-None-Match, which --no-conditional-puts leaves out"
     ).ofWhole(.notShown)
   }
 

@@ -60,12 +60,12 @@ struct RangeAnswer: Sendable {
     case 407, 511:
       throw SourceError(
         .denied,
-        "the proxy on the way to \(server) does not let it be read (status \(reply.status.code)); check its address and its "
+        "the proxy on the way to \(server) denies access to it (status \(reply.status.code)); check its address and its "
           + "user and password (\(setting: .proxy))")
     case 401, 403:
       throw SourceError(
         .denied,
-        "\(server) does not let it be read (status \(reply.status.code)); check that the address is whole, and its "
+        "\(server) denies access to it (status \(reply.status.code)); check that the address is whole, and its "
           + "signature, if it has one, has not expired")
     default:
       throw SourceError(
@@ -135,7 +135,7 @@ struct RangeAnswer: Sendable {
 
   /// Returns the file's state according to the reply, provided that it agrees with what was known.
   private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
-    guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
+    guard size <= Self.largest else { throw unexpected("states an impossible size of \(size) bytes") }
     let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
     // A proxy may write the ETag differently: without quotation marks, or as a weak one.

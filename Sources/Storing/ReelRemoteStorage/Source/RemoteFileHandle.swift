@@ -228,8 +228,8 @@ final class RemoteFileHandle: RemoteHandle {
     guard let attempted else {
       throw SourceError(
         .unreadable,
-        "what was asked for did not come within the time that there is for it; try again when the server or the "
-          + "network is faster, or give the reading more time (\(setting: .deadline))")
+        "the server did not answer in time; try again when it or the network is faster, or allow more time for reading "
+          + "(\(setting: .deadline))")
     }
     return (attempted, begin.duration(to: .now))
   }

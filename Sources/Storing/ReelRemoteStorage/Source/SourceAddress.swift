@@ -40,7 +40,8 @@ package enum SourceAddress: Sendable {
     guard !bucket.contains("@"), endpoint?.contains("@") != true else {
       throw SourceAddressError(
         scheme,
-        "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
+        "it contains an @, as if it began with a key or a password: those belong in the environment or in a file"
+      )
     }
     let name = parts.count > 1 ? String(parts[1]) : ""
     guard

@@ -154,7 +154,7 @@ extension HTTPFailure {
       )
     case .silent(let time):
       UploadError(
-        .interrupted, "\(server) gives no answer: try again later",
+        .interrupted, "\(server) does not answer: try again later",
         silence: time / .seconds(1))
     case .timedOut(let reason), .broken(let reason):
       UploadError(.interrupted, "the connection to \(server) broke (\(reason)): try again")

@@ -121,11 +121,11 @@ struct TusFailure: Sendable {
   /// - Parameter task: what was requested, such as "store abc.mp4".
   func callAsFunction(_ reply: HTTPReply, _ task: String) -> UploadError {
     switch reply.status.code {
-    case 409: interrupted("it has received more or less of the upload than Reel thought")
+    case 409: interrupted("it has received more or less of the upload than Reel expected")
     case 404, 410: interrupted("it does not know the upload any more (it may have expired)")
     case 423:
       UploadError(
-        .unavailable, "the store \(store) is still at work on that upload: try again later",
+        .unavailable, "the store \(store) is still working on that upload: try again later",
         retryAfter: reply.retryAfter(now: now()) ?? Self.lockTime)
     case 460: interrupted("a part arrived damaged (its checksum differs)")
     case 400 where reply.ownWords?.hasPrefix("ERR_UPLOAD_INTERRUPTED") ?? false:
@@ -153,8 +153,8 @@ struct TusFailure: Sendable {
       words(of: reply).map { "\(reply.status.code): \(HTTPReply.oneLine($0))" } ?? "\(reply.status.code)"
     return UploadError(
       [.denied, .storeFull].contains(code) ? code : .rejected,
-      "the tus server \(store) got every byte of \(key) and refused it then (\(said)), so it is not published: find out "
-        + "there why, then try again")
+      "the tus server \(store) received every byte of \(key) and then refused it (\(said)), so it is not published: find "
+        + "the reason there, then try again")
   }
 
   /// Returns the server's words without what may be an upload's address: parts of paths, and long names.
@@ -168,7 +168,7 @@ struct TusFailure: Sendable {
 
   func interrupted(_ what: String) -> UploadError {
     UploadError(
-      .interrupted, "the upload to the store \(store) broke: \(what); try again to go on")
+      .interrupted, "the upload to the store \(store) broke: \(what); try again to resume")
   }
 
   func transport(_ failure: HTTPFailure) -> UploadError { UploadError(failure, store: store) }
@@ -182,7 +182,7 @@ struct TusFailure: Sendable {
     }
     return UploadError(
       .storeUnusable,
-      "what answers at \(store) speaks no tus 1.0 (\(reply.status.code) to OPTIONS, and no Tus-Version): name the address "
+      "the server at \(store) does not speak tus 1.0 (\(reply.status.code) to OPTIONS, and no Tus-Version): name the address "
         + "where uploads are created, such as tus+https://host/files/; if it is that, let OPTIONS through to the server, as "
         + "nginx and others answer it themselves")
   }

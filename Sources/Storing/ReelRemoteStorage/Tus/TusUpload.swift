@@ -185,7 +185,7 @@ struct TusUpload: Sendable {
     try await write(place, &state)
     var rest = bytes[...]
     while !rest.isEmpty {
-      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to resume") }
       // A piece that is the whole part is not copied.
       let piece =
         rest.count == bytes.count && rest.count <= requestSize.most
@@ -206,7 +206,7 @@ struct TusUpload: Sendable {
         continue
       }
       guard state.offset == end else {
-        throw failure.interrupted("the server stands at \(state.offset) bytes instead of \(end)")
+        throw failure.interrupted("the server's offset is \(state.offset) bytes instead of \(end)")
       }
       rest = rest.dropFirst(piece.count)
     }

@@ -135,18 +135,19 @@ struct AdapterDialogue: Sendable {
   /// Handles one line.
   /// - Throws: ``AdapterViolation`` if the line is not allowed, or not at this point.
   mutating func take(_ line: AdapterLine) throws(AdapterViolation) -> Step {
-    guard ending == nil else { throw AdapterViolation("it went on after its result") }
+    guard ending == nil else { throw AdapterViolation("it kept writing after its result") }
     switch line {
     case .progress(let now): return try progress(now)
     case .staged:
       guard verb == .upload, !isStaged else {
-        throw AdapterViolation("\"staged\" is said once, in an upload")
+        throw AdapterViolation("\"staged\" may be sent only once, and only in an upload")
       }
       isStaged = true
       return .staged
     case .result(let result):
       guard verb != .upload || isStaged else {
-        throw AdapterViolation("its upload was done before it was told to commit: \"staged\" comes first")
+        throw AdapterViolation(
+          "it reported a result before it was told to commit: \"staged\" must come first")
       }
       return end(.result(result))
     case .error(let code, let message, let retryAfter):

@@ -18,8 +18,8 @@ struct AdapterWording: Sendable {
       guard end != .unknown else {
         throw UploadError(
           .storeUnusable,
-          "\(who) gave its result, and how it ended can't be known: something in this process collects children that "
-            + "are not its own; see that it waits for its own only")
+          "\(who) gave its result, but its exit status was lost: something in this process reaps children that it did "
+            + "not start; make it wait only for its own")
       }
       guard end == .exited(0) else {
         throw UploadError(.interrupted, "\(who) gave its result and then \(words(end)): \(hint(errors))")
@@ -39,13 +39,13 @@ struct AdapterWording: Sendable {
     switch end {
     case .exited(let code): "ended with exit code \(code)"
     case .signalled: "was ended by a signal"
-    case .unknown: "ended, nobody knows how,"
+    case .unknown: "ended in an unknown way"
     }
   }
 
   private func hint(_ errors: String?) -> String {
-    guard let errors else { return "it said nothing to its standard error either" }
-    return "the last it said was \"\(clean(errors))\""
+    guard let errors else { return "it wrote nothing to its standard error either" }
+    return "the last that it wrote was \"\(clean(errors))\""
   }
 
   /// The adapter's own words, made harmless and without the values that were passed to it.
@@ -58,7 +58,7 @@ struct AdapterWording: Sendable {
     UploadError(
       .storeUnusable,
       "\(who) breaks the protocol: " + breach.words + "\(quoted(breach.quote)); "
-        + "reel uploader check shows what it is to do")
+        + "`reel uploader check` shows what it should do")
   }
 
   func silent(for time: Duration) -> UploadError {
@@ -111,7 +111,7 @@ struct AdapterWording: Sendable {
   /// The adapter claims something that can't be true.
   /// - Parameter quote: the adapter's own words, in full.
   func wrong(_ claim: String, quoting quote: String? = nil) -> UploadError {
-    UploadError(.verificationFailed, "\(who) is not to be believed: \(claim)\(quoted(quote))")
+    UploadError(.verificationFailed, "\(who) made a claim that can't be true: \(claim)\(quoted(quote))")
   }
 
   private func quoted(_ text: String?) -> String {
@@ -152,10 +152,10 @@ struct AdapterClaims: Sendable {
     _ key: ObjectKey, _ result: AdapterFields, size: Int64?
   ) throws(UploadError) -> StoredObject {
     guard let claimed = result.size, claimed >= 0 else {
-      throw wording.wrong("it says nothing sensible about the size of \(key)")
+      throw wording.wrong("it states no valid size of \(key)")
     }
     if let size, claimed != size {
-      throw wording.wrong("it says \(key) has \(claimed) bytes, and \(size) were sent")
+      throw wording.wrong("it says that \(key) has \(claimed) bytes, but \(size) were sent")
     }
     var digest: ContentDigest?
     if let text = result.digest {
