@@ -385,7 +385,7 @@ extension PostCatalogContractTests {
       try first.strikeOut([open])
       #expect(try answers(first, moves) == ["begun", "busy"])
       #expect(try answers(first, [moves[1]]) == [posts[0].description])
-      // Of two restorations of one video, and of the post published after them.
+      // Of two posts of one video, the later one is restored, and the former is then refused because of it.
       stage.clock.advance(by: 1)
       let video = sketch.publication(by: "ada")
       let former = try #require(try await first.publish(sketch.request(video), with: sketch))

@@ -10,7 +10,7 @@ import ReelTestSupport
 struct RandomCatalog {
   private var random: SplitMix64
   private let sketch: Sketch
-  /// What was published. Unfinished intents and removed publications follow.
+  /// The publications that have posts.
   private(set) var published: [Publication] = []
   private(set) var unfinished: [Intent] = []
   /// Publications that were removed and must not come back.
@@ -52,7 +52,7 @@ struct RandomCatalog {
         unfinished.removeAll { $0.id == intent.id }
       case 2 where intent.poster != nil: try await catalog.release(intent, because: .posterUnusable)
       case 3 where unsettled:
-        // Its process dies with the intent.
+        // Its process dies holding the intent.
         leave(intent)
       default: try await publish(intent, in: catalog, store)
       }

@@ -265,7 +265,7 @@ import Testing
     #expect(try names(worker.take(upTo: 4)) == ["e"])
   }
 
-  /// Holds without information on how many workers there are, or how many items each has in hand.
+  /// The verdict does not depend on how many workers there are, or how many items each has in hand.
   @Test func fourThatAreKilledTogetherThreeTimesAccuseNoItem() async throws {
     for inHand in [1, 2] {
       let bench = try await Bench()

@@ -28,8 +28,8 @@ private final class TestWebhook: HTTPTransport {
   let metrics = ServerMetrics()
   private let disk = DiskThreads(count: 2)
   private let heard = Mutex<[String]>([])
-  /// How the body of a successful answer goes on after its first byte: true, it breaks off; false, it never ends. With
-  /// nil there is no body.
+  /// How the body of a successful answer continues after its first byte: true, it breaks off; false, it never ends.
+  /// With nil there is no body.
   let isCut = Mutex<Bool?>(nil)
   /// Called before each answer.
   let onCall = Mutex<(@Sendable () -> Void)?>(nil)

@@ -411,7 +411,8 @@ struct PlainSentenceTests {
     #expect(feed.output.contains("the right one"))
   }
 
-  /// Returns the peak memory of a run until it would publish. Only with a list does the run get past opening the file.
+  /// Returns the peak memory of a run until it stops: when it opens the file, or with a list after it has probed the
+  /// file. Only the run with the list is then resumed.
   private func peak(_ bench: Workbench, _ arguments: [String]) async throws -> Int {
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,

@@ -56,7 +56,7 @@ struct SlowReaderTests {
     try bench.addDistinct(Self.clips)
     let (running, reader) = try start(bench)
     #expect(try await publishes(running, bench, atLeast: Self.clips))
-    // Longer than any write is delayed that nobody waits for.
+    // Longer than the catalog delays any write that nobody waits for.
     try await Task.sleep(for: .seconds(1))
     running.send(SIGKILL)
     #expect(try await running.outcome().wasKilled)

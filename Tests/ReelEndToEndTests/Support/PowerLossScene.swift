@@ -41,7 +41,7 @@ struct PowerLossScene {
     record.forgetSyncs(isForgotten)
   }
 
-  /// Replaces the library by what is left of it after a power loss behind the first `cut` steps.
+  /// Replaces the library by what survives a power loss after the first `cut` steps.
   mutating func cutPower(after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64)
     throws
   {
