@@ -14,7 +14,7 @@ import Testing
 @testable import ReelFeeds
 @testable import ReelIngest
 
-/// What becomes of the queue's items, without a program around it.
+/// How the queue's items are handled, without a program around the feed.
 @Suite(.besidePostgres, .shortTime) struct QueueFeedTests {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "reel-\(UUID().uuidString)")
@@ -23,7 +23,7 @@ import Testing
     IngestServices(prober: prober, uploader: MemoryUploader(), catalog: MemoryCatalog())
   }
 
-  /// Files of a folder that is not mounted here.
+  /// Enqueues files in a folder that is not mounted here.
   private func enqueue(_ count: Int, in queue: WorkQueue) throws {
     let items = (0..<count).map {
       NewItem(address: SourcePath("\(folder.path)/share/\($0).mp4"), version: "1", size: 7)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("with links followed, what counts is where the file lies that they lead to")
+  @Test("with links followed, the place of a link's target decides")
   func links() async throws {
     let files = FileManager.default
     for name in ["in", "out"] {
@@ -75,7 +75,7 @@ import Testing
     #expect(found.count == 4 && Set(refused) == Set(addresses.suffix(2)))
   }
 
-  @Test("an item whose place does not answer is told")
+  @Test("an item whose address does not respond is reported")
   func silence() async throws {
     let queue = try WorkQueue(try await TestDatabase().pool())
     let items = [NewItem(address: SourcePath("https://host.example/a.mp4"), version: "1", size: 5)]
@@ -103,7 +103,7 @@ import Testing
     #expect(await heard.next()?.hasPrefix("https://host.example/a.mp4 (item ") == true)
   }
 
-  @Test("while a machine is looked at, nothing is the items' fault")
+  @Test("while the machine is being checked, no failure counts against an item")
   func machine() async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -143,7 +143,7 @@ import Testing
           return isOver.load(ordering: .acquiring)
         }
       }
-      // The second time it is asked, what may be settled is.
+      // By the second call, everything that may be settled is.
       for _ in 0..<2 { hasSettled.wait() }
       gate.signal()
       try noting.value()

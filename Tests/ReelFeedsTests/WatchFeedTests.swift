@@ -12,7 +12,7 @@ import Testing
 @testable import ReelSource
 
 @Suite struct WatchFeedTests {
-  /// An NFS server that is away keeps whoever asks for the folder.
+  /// If an NFS server is away, every access to the folder hangs.
   @Test func aFolderThatDoesNotAnswerIsTold() async throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -40,12 +40,12 @@ import Testing
     #expect(await Self.next(feed) == [SourcePath(other + "/first.mp4")])
     #expect(FileManager.default.createFile(atPath: other + "/second.mp4", contents: Data([2])))
     #expect(await Self.next(feed) == [SourcePath(other + "/second.mp4")])
-    // What answers has been looked at, and a stop does not wait for what does not.
+    // The responding folder has been listed, and a stop does not wait for the other one.
     async let rest = Self.next(feed)
     for await _ in listed { break }
     feed.drain()
     #expect(await rest == [])
-    // A busy machine may make the other one silent for a moment, too.
+    // On a busy machine the other folder may be silent for a moment, too.
     while feed.numbers.folders.map(\.isThere) != [false, true] {
       try await Task.sleep(for: .milliseconds(5))
     }
@@ -57,7 +57,7 @@ import Testing
     return path
   }
 
-  /// - Parameter answer: what asks for the folder waits for it.
+  /// - Parameter answer: Every access to the folder waits for this semaphore.
   private static func watch(_ folder: String, answering answer: DispatchSemaphore? = nil) -> FolderWatch {
     var watch = FolderWatch(
       SourceInput(path: SourcePath(folder)), options: WalkOptions(),

@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// What files of one batch owe each other once they have their intents: one transaction, and nothing else.
+/// Once they have their intents, the files of one batch share one transaction, and nothing else.
 @Suite("A batch with its intents", .shortTime)
 @MainActor
 struct BatchPublisherTests {
@@ -22,7 +22,7 @@ struct BatchPublisherTests {
     for number in 0..<200 { folder.add("\(number).mp4", "bytes of \(number)") }
   }
 
-  /// Every file is to have exactly one terminal event.
+  /// Runs the folder and checks that every file has exactly one terminal event.
   private func run(
     _ uploader: any Uploader, _ catalog: any PostCatalog,
     onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
@@ -50,11 +50,11 @@ struct BatchPublisherTests {
     ScriptedUploader(base: store, isLatencyBound: true, onUpload: onUpload)
   }
 
-  @Test("an upload that takes long keeps neither its batch nor any other from being published")
+  @Test("a slow upload keeps neither its batch nor any other from being published")
   func slowUpload() async throws {
     let published = Mutex(0)
     let uploads = Mutex(0)
-    // One in the midst ends only when all the others are posts.
+    // One upload in the middle ends only once all the others are posts.
     let slow = uploader { _ throws(UploadError) in
       let isChosen = uploads.withLock { count in
         count += 1
@@ -73,7 +73,7 @@ struct BatchPublisherTests {
     #expect(summary.published == 200 && store.keys.count == 200)
   }
 
-  @Test("what a store has and can't show is neither published nor removed, and found by the next run")
+  @Test("an object that the store can't read back is neither published nor removed; the next run finds it")
   func unreadable() async throws {
     #expect(await run(UnreadableStore(base: store), catalog).published == 0)
     #expect(store.keys.count == 200)
@@ -81,7 +81,7 @@ struct BatchPublisherTests {
     #expect(store.keys.count == 200)
   }
 
-  @Test("the catalog is asked for batches, not for files")
+  @Test("the catalog is called per batch, not per file")
   func transactions() async throws {
     let calls = Mutex((claims: 0, completions: 0))
     let counting = ScriptedCatalog(base: catalog) { call throws(CatalogError) in
@@ -92,11 +92,11 @@ struct BatchPublisherTests {
     }
     #expect(await run(uploader(), counting).published == 200)
     let (claims, completions) = calls.withLock { $0 }
-    // Batches grow to 32 by one for each four files.
+    // Batches grow to 32, by one for every four files.
     #expect(claims <= 30 && completions <= 2 * claims, "\(claims) claims, \(completions) completions")
   }
 
-  @Test("what the catalog can't write of a batch it writes of its files")
+  @Test("a batch that the catalog can't write is written file by file")
   func onePoisons() async throws {
     let refusing = ScriptedCatalog(base: catalog) { call throws(CatalogError) in
       guard case .complete(let intents) = call, intents.count > 1 else { return }
@@ -106,7 +106,7 @@ struct BatchPublisherTests {
     #expect(try await catalog.status().unfinished == 0)
   }
 
-  @Test("files whose intents were lost before their posts were written become posts once")
+  @Test("files whose intents were lost before their posts were written are published once")
   func lostLeases() async throws {
     let mine = catalog.another()
     mine.die()
@@ -129,7 +129,7 @@ struct BatchPublisherTests {
   }
 }
 
-/// Takes everything, proves no digest, and gives nothing back.
+/// Stores everything, reports no digest, and can't be read back.
 private struct UnreadableStore: UploaderDecorator {
   let base: any Uploader
   func upload(

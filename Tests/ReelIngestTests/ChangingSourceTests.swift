@@ -12,7 +12,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// Somebody writes to a source after it was opened, and its state does not tell.
+/// Somebody writes to a source after it was opened, in a way that its file status does not show.
 @Suite(
   "A source that changes", .enabled(if: access("/dev/shm", W_OK) == 0, "it takes a file system in memory"),
   .shortTime)
@@ -20,8 +20,8 @@ import Testing
 struct ChangingSourceTests {
   enum Store: CaseIterable { case folder, memory }
 
-  /// A file in memory that is mapped for writing: a write to it moves no time stamp. On a disk that is so as long as the
-  /// page is dirty already.
+  /// A file in memory that is mapped for writing. Writing to it changes no timestamp. The same holds on a disk while
+  /// the page is already dirty.
   private final class Mapping: Sendable {
     let path = "/dev/shm/reel-ingest-\(UUID().uuidString).mp4"
     private let bytes: Mutex<UnsafeMutableRawBufferPointer>
@@ -45,7 +45,7 @@ struct ChangingSourceTests {
   }
 
   @Test(
-    "the bytes that were hashed are those that were read, judged and stored",
+    "the bytes that were hashed are the ones that are probed, judged and stored",
     arguments: Store.allCases, [IntakeStep.hashed, .probed, .judged, .intended])
   func changes(store: Store, after step: IntakeStep) async throws {
     let objects = ClipFolder()

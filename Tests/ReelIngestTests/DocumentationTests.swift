@@ -5,11 +5,11 @@ import ReelSandbox
 import Testing
 import ReelTestSupport
 
-/// The pages under `docs/` say what the code says.
+/// Checks that the pages under `docs/` agree with the code.
 @Suite struct DocumentationTests {
   @Test func theExamplesOfLibraryMDAreThoseThatAreTested() throws {
     let tested = try TestedExamples.all()
-    // What needs other packages is compiled by scripts/check-client alone.
+    // Examples that need other packages are compiled only by scripts/check-client.
     let shown = try Page("library.md").blocks(of: "swift").filter {
       !$0.hasPrefix("// Package.swift") && !$0.hasPrefix("import Logging")
     }
@@ -52,14 +52,14 @@ import ReelTestSupport
     #expect(page.firstCells(under: "### --isolation") == IsolationRequest.allCases.map(\.rawValue))
   }
 
-  /// The library's messages speak of settings, not of flags: those are the command line's.
+  /// The library's messages name settings, not flags. Flags belong to the command line.
   @Test func noMessageOfTheLibraryNamesAFlag() throws {
     let sources = Page.folder("Sources")
     let modules = [
       "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
       "ReelPostgres", "ReelIngest",
     ]
-    // Whole commands to be run, of other programs or of `reel doctor`, and the beginning of a PEM file.
+    // Exempt are whole commands to be run, of other programs or of `reel doctor`, and the first line of a PEM file.
     let commands = ["swift build", "aws configure", "reel status", "--rebuild", "Doctor/", "-----begin"]
     for module in modules {
       let files = FileManager.default.enumerator(
@@ -67,7 +67,7 @@ import ReelTestSupport
       for case let file as URL in try #require(files) where file.pathExtension == "swift" {
         for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
           guard let quote = line.firstIndex(of: "\""), !line.contains("//") else { continue }
-          // Nor does an app have a command to run again.
+          // An app has no command to run again, either.
           #expect(!line[quote...].contains("command again"), "\(file.path): \(line)")
           guard line[quote...].contains("--"), line[quote...].contains(/--[a-z]{2}/) else { continue }
           let text = file.path + ": " + line
@@ -106,24 +106,24 @@ private enum TestedExamples {
 struct Page {
   let text: String
 
-  /// - Parameter name: of a page in `docs`.
+  /// - Parameter name: The file name of a page in `docs`.
   init(_ name: String) throws {
     try self.init(path: "docs/" + name)
   }
 
-  /// - Parameter path: from the project's folder.
+  /// - Parameter path: The path relative to the project's folder.
   init(path: String) throws {
     text = try String(contentsOf: Self.folder(path), encoding: .utf8)
   }
 
-  /// - Parameter path: from the project's folder.
+  /// - Parameter path: The path relative to the project's folder.
   static func folder(_ path: String) -> URL {
     Checkout.root.appending(path: path)
   }
 
   var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-  /// What stands between ```` ```language ```` and ```` ``` ````.
+  /// Returns the contents of the blocks between ```` ```language ```` and ```` ``` ````.
   func blocks(of language: String) -> [String] {
     var found: [String] = []
     var open: [Substring]?
@@ -140,7 +140,7 @@ struct Page {
     return found
   }
 
-  /// The first cell of each row of the first table after `heading`, without its backquotes.
+  /// Returns the first cell of each row of the first table after `heading`, without its backquotes.
   func firstCells(under heading: String) -> [String] {
     let rows = lines.drop { $0 != heading }.dropFirst().drop { !$0.hasPrefix("|") }.prefix {
       $0.hasPrefix("|")

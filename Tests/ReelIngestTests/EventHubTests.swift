@@ -24,13 +24,13 @@ struct EventHubTests {
     return all
   }
 
-  @Test("each gets every event, in one order")
+  @Test("each observer gets every event, in the same order")
   func everyEvent() async {
     let hub = EventHub(clock: SystemWallClock())
     async let first = all(IngestEvents(hub: hub))
     async let second = all(IngestEvents(hub: hub))
     let third = IngestEvents(hub: hub)
-    // The two tasks subscribe when they begin; the third is the one that is sure to see all.
+    // The two tasks subscribe only when they start. The third observer is certain to see every event.
     for number in 1...1000 { hub.emit(Self.failed(number)) }
     hub.finish()
     #expect(await all(third).map(\.sequence) == Array(1...1000))
@@ -40,7 +40,7 @@ struct EventHubTests {
     }
   }
 
-  @Test("progress that was overtaken is dropped, in order; nothing else ever is, and memory stays small")
+  @Test("superseded progress is dropped, in order; nothing else is, and memory stays small")
   func coalescing() async {
     let hub = EventHub(clock: SystemWallClock())
     let stuck = IngestEvents(hub: hub)
@@ -56,7 +56,7 @@ struct EventHubTests {
   }
 
   @Test(
-    "read a little at a time, nothing is lost, told twice or out of order, and only progress is overtaken")
+    "a slow reader gets everything once and in order, except for superseded progress")
   func littleByLittle() async throws {
     let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
@@ -78,12 +78,12 @@ struct EventHubTests {
     while let batch = await slow.nextBatch() { told += batch.map(\.sequence) }
     #expect(told == Set(told).sorted(), "seed \(seed)")
     #expect(Set(1...40_000).subtracting(told).allSatisfy { isProgress[$0] }, "seed \(seed)")
-    // The newest progress of each file is not overtaken.
+    // The newest progress of each file is never dropped.
     let newest = (0..<7).compactMap { file in (1...40_000).last { $0 % 7 == file && isProgress[$0] } }
     #expect(Set(newest).isSubset(of: told), "seed \(seed)")
   }
 
-  @Test("one who takes long for much is waited for as long as it reads")
+  @Test("a slow reader with much to read is waited for as long as it keeps reading")
   func slowReader() async {
     let hub = EventHub(clock: SystemWallClock(), patience: .seconds(600))
     let slow = hub.subscribe()
@@ -99,13 +99,13 @@ struct EventHubTests {
   }
 
   @Test(
-    "who only wants to know that something came is told once for much, is waited for by nobody, and hears the end"
+    "an observer of mere changes gets one notice for many events, delays nobody, and learns of the end"
   )
   func changes() async {
     let hub = EventHub(clock: SystemWallClock())
     let changes = hub.changes()
     for number in 1...20_000 { hub.emit(Self.failed(number)) }
-    // It would never return.
+    // If anybody waited for that observer, this would never return.
     await hub.observersToCatchUp()
     hub.finish()
     var heard = 0
@@ -114,7 +114,7 @@ struct EventHubTests {
     for await _ in hub.changes() { Issue.record("after the end there is nothing") }
   }
 
-  @Test("an observer who never reads slows nobody")
+  @Test("an observer that never reads delays nobody")
   func stuckObserver() async {
     let hub = EventHub(clock: SystemWallClock())
     let stuck = IngestEvents(hub: hub)
@@ -125,7 +125,7 @@ struct EventHubTests {
     #expect(await all(stuck).count == 5000)
   }
 
-  @Test("a reader that waits is woken by the next event, by the end, and by its own cancellation")
+  @Test("a waiting reader is woken by the next event, by the end, and by its own cancellation")
   func waking() async {
     let hub = EventHub(clock: SystemWallClock())
     let events = IngestEvents(hub: hub)
@@ -143,7 +143,7 @@ struct EventHubTests {
     #expect(await cancelled.value == 0)
   }
 
-  @Test("after the end there is nothing, and nobody waits for it")
+  @Test("after the end no event comes, and nobody waits for one")
   func afterTheEnd() async {
     let hub = EventHub(clock: SystemWallClock())
     hub.finish()

@@ -16,7 +16,7 @@ struct FailureTests {
     + CatalogError.Code.allCases.map(FileFailure.Code.catalog)
     + PosterError.Code.allCases.map(FileFailure.Code.poster) + [.cancelled, .other("ofTomorrow")]
 
-  @Test("a code is the same after it was written and read")
+  @Test("a code survives being written and read back")
   func codes() throws {
     for code in Self.codes {
       #expect(FileFailure.Code(rawValue: code.rawValue) == code)
@@ -26,7 +26,7 @@ struct FailureTests {
     }
   }
 
-  @Test("a code that is read names its layer")
+  @Test("a code that was read back knows the layer it came from")
   func layers() throws {
     guard case .catalog(.diskFull) = FileFailure.Code(rawValue: "catalog.diskFull"),
       case .poster(.noPicture) = FileFailure.Code(rawValue: "poster.noPicture"),
@@ -41,7 +41,7 @@ struct FailureTests {
     }
   }
 
-  @Test("every error prints as its sentence, and says it as localizedDescription")
+  @Test("every error's description and localizedDescription are its message")
   func sentences() {
     let violation = PolicyViolation(rule: "video.none", message: "it has no video")
     let errors: [any Error] = [
@@ -55,7 +55,7 @@ struct FailureTests {
     #expect("\(refused)" == "it has no video" && refused.localizedDescription == "it has no video")
   }
 
-  @Test("of several violations the one that gives the code comes first, whatever the order of the rules")
+  @Test("of several violations the gravest comes first and gives the code, whatever the order of the rules")
   func gravestFirst() throws {
     let violations = ["mp4.notFastStart", "video.none", "media.external"].map {
       PolicyViolation(rule: $0, message: "it is so")
@@ -68,7 +68,7 @@ struct FailureTests {
     #expect(FileRefused(Array(violations.prefix(1)))?.code == .policy && FileRefused([]) == nil)
   }
 
-  @Test("a failure has the error that caused it, and an aborted run its reason")
+  @Test("a failure carries the error that caused it, and an aborted run carries its reason")
   func cause() async {
     let folder = ClipFolder(["a.mp4"])
     let full = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
@@ -90,7 +90,7 @@ struct FailureTests {
     #expect((error?.cause as? ProbeError)?.code == .workerMissing)
   }
 
-  @Test("what a cancellation cut short is not a failure, but counts as one in the JSON of a run's end")
+  @Test("files cut short by a cancellation are not failures, but a run's JSON counts them as failed")
   func cancelled() throws {
     var summary = RunSummary(outcome: .cancelled)
     (summary.failed, summary.cancelled, summary.reasons) = (2, 3, ["corrupt": 2])
@@ -101,7 +101,7 @@ struct FailureTests {
     #expect(try JSONDecoder().decode(RunSummary.self, from: json) == summary)
   }
 
-  @Test("an app's own words are told and remembered")
+  @Test("an app's own wording is reported and remembered")
   func wording() async throws {
     let folder = ClipFolder(["a.mp4"])
     let catalog = MemoryCatalog()

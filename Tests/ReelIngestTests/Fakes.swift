@@ -10,7 +10,7 @@ import ReelTesting
 import Synchronization
 
 extension ScriptedProber {
-  /// A video that has a title of its own.
+  /// Facts of a video that has a title of its own.
   static func video(_ file: SourceFile) -> MediaInfo {
     var media = MediaInfo.sample(size: file.size)
     media.title = "from the file"
@@ -19,7 +19,7 @@ extension ScriptedProber {
 }
 
 extension ScriptedCatalog {
-  /// One whose disk is full at the first call that `isMeant`.
+  /// Returns a catalog whose disk is full at the first call for which `isMeant` is true.
   static func fullOnce(
     _ base: any PostCatalog, at isMeant: @escaping @Sendable (Call) -> Bool
   ) -> ScriptedCatalog {
@@ -30,7 +30,8 @@ extension ScriptedCatalog {
     }
   }
 
-  /// One whose owner counts as dead, so that another process takes over each intent that is to become a post, and dies.
+  /// Returns a catalog whose owner counts as dead. Just before an intent is completed, another process takes it over
+  /// and dies.
   static func losingLeases(_ base: MemoryCatalog) -> ScriptedCatalog {
     let mine = base.another()
     mine.die()
@@ -53,7 +54,7 @@ extension ScriptedCatalog.Call {
   var isCompletion: Bool { if case .complete = self { true } else { false } }
 }
 
-/// Bytes in memory, as something to upload.
+/// Bytes in memory as an upload source.
 extension MemoryBytes {
   static func source(_ text: String) throws(UploadError) -> UploadSource {
     let content = Array(text.utf8)
@@ -66,7 +67,7 @@ extension MemoryBytes {
   }
 }
 
-/// A folder of files for one test; gone with it.
+/// A folder of files for one test, deleted with this object.
 final class ClipFolder {
   let path: String
 
@@ -96,7 +97,7 @@ private enum FreshFolder {
   }
 }
 
-/// So late that every file has been left alone for long enough to be trusted.
+/// A clock one minute ahead, so that every file counts as settled.
 struct LaterClock: WallClock {
   func now() -> Date { Date().addingTimeInterval(60) }
 }

@@ -18,7 +18,7 @@ struct IngestModelTests {
   let store = MemoryUploader()
   private let keeper = Keeper()
 
-  /// Holds the folders of a test until its end.
+  /// Keeps a test's folders until the test ends.
   private final class Keeper {
     var folders: [ClipFolder] = []
   }
@@ -65,7 +65,7 @@ struct IngestModelTests {
     #expect(again.duplicates == 3 && again.published == 0)
   }
 
-  @Test("one file's end is one file's failure")
+  @Test("a file's failure ends only that file")
   func oneFailure() async throws {
     let prober = ScriptedProber { file throws(ProbeError) in
       if file.path.text.hasSuffix("b.mp4") { throw ProbeError(.corrupt, "it is broken") }
@@ -77,7 +77,7 @@ struct IngestModelTests {
     #expect(failures.map(\.failure.code) == ["corrupt"])
   }
 
-  @Test("what the policy does not want is refused with every rule, and remembered")
+  @Test("a file that the policy rejects is refused with every violated rule, and remembered")
   func refused() async throws {
     let prober = ScriptedProber { file throws(ProbeError) in
       var media = ScriptedProber.video(file)
@@ -98,7 +98,7 @@ struct IngestModelTests {
     #expect(try await posts().isEmpty && store.keys.isEmpty)
   }
 
-  @Test("what points at other files is refused, whether its facts could be read or not")
+  @Test("a file that refers to other files is refused, whether its facts could be read or not")
   func external() async throws {
     let prober = ScriptedProber { file throws(ProbeError) in
       if file.path.text.hasSuffix("b.mp4") { throw .externalMedia }
@@ -147,7 +147,7 @@ struct IngestModelTests {
   }
 
   @Test(
-    "a file that is too large is told with its size and its holes",
+    "the message for a file that is too large states its size and its holes",
     arguments: [
       (
         70_000_000_000, nil,
@@ -175,14 +175,14 @@ struct IngestModelTests {
     #expect(told == sentence)
   }
 
-  @Test("a reader that is not installed ends the run at once, with its reason")
+  @Test("a missing reader ends the run at once, with its reason")
   func noReader() async {
     let prober = ScriptedProber(installation: ProbeError(.workerMissing, "no worker"))
     let summary = await model(ClipFolder(["a.mp4"]), services(prober)).run()
     #expect(summary.outcome == .aborted && summary.error?.code == "workerMissing")
   }
 
-  @Test("a store that is gone ends the run; a file that only it refuses does not")
+  @Test("an unusable store ends the run; a file that the store refuses does not")
   func storeErrors() async {
     let gone = ScriptedUploader(base: store) { _ throws(UploadError) in
       throw UploadError(.storeUnusable, "gone")
@@ -198,7 +198,7 @@ struct IngestModelTests {
     #expect(failed.outcome == .completed && failed.reasons == ["storeFull": 20])
   }
 
-  @Test("on-error stop starts nothing further")
+  @Test("with on-error stop, nothing further is started")
   func stops() async {
     let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "broken") }
     let summary = await model(ClipFolder((0..<50).map { "\($0).mp4" }), services(prober)) {
@@ -208,7 +208,7 @@ struct IngestModelTests {
     #expect(summary.outcome == .stopped && summary.failed == 1)
   }
 
-  @Test("a dry run plans, and writes nothing")
+  @Test("a dry run plans, but writes nothing")
   func dryRun() async throws {
     let folder = ClipFolder(["a.mp4"])
     folder.add("b.mp4", "bytes of a.mp4")
@@ -218,7 +218,7 @@ struct IngestModelTests {
     #expect(try await catalog.cacheStatus().files == 0)
   }
 
-  @Test("cancelling rolls back what is in flight; the same run again publishes it under the same name")
+  @Test("cancelling rolls back uploads in flight; the next run publishes the file under the same name")
   func cancelled() async throws {
     let started = AsyncStream<ObjectKey>.makeStream()
     let slow = ScriptedUploader(base: store) { key throws(UploadError) in
@@ -245,7 +245,7 @@ struct IngestModelTests {
     #expect(try await posts().map(\.video) == [drawn].compactMap { $0 })
   }
 
-  @Test("an intent whose completion fails is given back, and the next run takes it up")
+  @Test("an intent whose completion fails is released, and the next run takes it up")
   func completionFails() async throws {
     let folder = ClipFolder(["a.mp4"])
     let onceFull = ScriptedCatalog.fullOnce(catalog) { $0.isCompletion }
@@ -258,7 +258,7 @@ struct IngestModelTests {
     #expect(store.keys.count == 1)
   }
 
-  @Test("an intent that is lost each time is told as that, and blames no store")
+  @Test("an intent that is lost every time is reported as lost, and the store is not blamed")
   func leaseLost() async throws {
     let folder = ClipFolder(["a.mp4"])
     var mine = services()
@@ -269,7 +269,7 @@ struct IngestModelTests {
     #expect(await model(folder, services()).run().published == 1)
   }
 
-  @Test("an intent that can't be given back ends the run: a copy of the same video would wait for ever")
+  @Test("an intent that can't be released ends the run, as a copy of the same video would wait forever")
   func releaseFails() async throws {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     let full = ScriptedUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full")
@@ -281,7 +281,7 @@ struct IngestModelTests {
   }
 
   @Test(
-    "with a reader who says what it has passed on, a post counts as told from then on",
+    "if the reader acknowledges events, a post counts as delivered only once acknowledged",
     arguments: [true, false])
   func acknowledged(_ passesOn: Bool) async throws {
     let folder = ClipFolder(["a.mp4"])
@@ -292,14 +292,14 @@ struct IngestModelTests {
     let events = model.events()
     #expect(await model.run().published == 1)
     for await batch in events.batches() where passesOn { await model.acknowledge(batch) }
-    // Closing waits for what was noted.
+    // Closing waits until the acknowledgments are written.
     try await mortal.close()
     let second = await self.model(folder, services()).run()
     #expect(second.published == (passesOn ? 0 : 1) && second.duplicates == (passesOn ? 1 : 0))
     #expect(store.keys.count == 1)
   }
 
-  @Test("a post whose publisher died before it could tell is told once")
+  @Test("if a publisher died before it could send the event, the event is sent once")
   func untold() async throws {
     let folder = ClipFolder(["a.mp4"])
     let dead = catalog.another()
@@ -317,7 +317,7 @@ struct IngestModelTests {
     #expect(await self.model(folder, services()).run().duplicates == 1)
   }
 
-  /// What a process leaves that dies between T2 and telling.
+  /// Leaves what a process leaves that dies between T2 and its event.
   private func publishUntold(_ input: SourceInput, by catalog: MemoryCatalog) async throws -> Post {
     let file = try FoundFile.named(input.path, followLinks: false).open()
     let digest = try #require(try SourceDigest.sha256(of: file))
@@ -336,7 +336,7 @@ struct IngestModelTests {
       stored: StoredObject(key: key, url: "memory:x", size: file.size, digest: digest))
   }
 
-  @Test("an object that somebody else put under our name is never touched: another name is drawn")
+  @Test("an object that another program put under our name is never touched: another name is drawn")
   func conflict() async throws {
     let taken = Mutex<ObjectKey?>(nil)
     let store = store
@@ -354,14 +354,14 @@ struct IngestModelTests {
     #expect(try await posts().map(\.video).contains(first) == false)
   }
 
-  @Test("a digest that the store tells of something else proves no difference: the bytes do")
+  @Test("another digest reported by the store is no proof of a difference: the bytes decide")
   func otherDigest() async throws {
     let summary = await model(ClipFolder(["a.mp4"]), services(uploader: OtherDigests(base: store))).run()
     #expect(summary.published == 1)
     #expect(try await posts().map(\.video) == store.keys)
   }
 
-  @Test("words: flag before list before sidecar before the file itself")
+  @Test("the caption comes from the flag, then the list, then the sidecar, then the file itself")
   func words() async throws {
     let folder = ClipFolder(["a.mp4"])
     folder.add("a.json", #"{"caption":"side","music":"side","author":"stranger"}"#)
@@ -371,7 +371,7 @@ struct IngestModelTests {
   }
 }
 
-/// Stores, says that something was there already, and tells of everything the digest of something else.
+/// Stores the object, then says that it was there already, and reports a wrong digest for every object.
 private struct OtherDigests: UploaderDecorator {
   let base: any Uploader
   func upload(

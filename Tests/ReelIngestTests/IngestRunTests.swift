@@ -8,8 +8,8 @@ import ReelTestSupport
 import ReelTesting
 import Testing
 
-/// Runs without a view model, from an actor of the test's own: nothing of theirs waits for the main actor.
-@Suite("A run that no view watches", .shortTime)
+/// Runs without a view model, started by an actor of the test's own. They never wait for the main actor.
+@Suite("A run without a view model", .shortTime)
 struct IngestRunTests {
   let catalog = MemoryCatalog()
   let store = MemoryUploader()
@@ -20,7 +20,7 @@ struct IngestRunTests {
     IngestServices(prober: prober, uploader: uploader ?? store, catalog: catalog)
   }
 
-  /// A server, as it were: its methods hand out ordinary closures.
+  /// Stands in for a server: an actor whose methods pass ordinary closures.
   private actor Server {
     let services: IngestServices
     var types: [String] = []
@@ -38,7 +38,7 @@ struct IngestRunTests {
     }
   }
 
-  @Test("observers of a run that never begins are let go")
+  @Test("observers of a run that never starts are released")
   func neverBegun() async {
     let events: IngestEvents
     do {
@@ -49,7 +49,7 @@ struct IngestRunTests {
     for await event in events { Issue.record("\(event)") }
   }
 
-  @Test("one video, from an actor: its end is returned, its events come in order")
+  @Test("publishing one video from an actor returns its outcome and delivers its events in order")
   func publish() async throws {
     let folder = ClipFolder(["a.mp4"])
     let server = Server(services())
@@ -67,7 +67,7 @@ struct IngestRunTests {
     #expect(failure.code == "isDirectory")
   }
 
-  @Test("a batch, from an actor: every event, then the summary that the last one told")
+  @Test("a batch run from an actor delivers every event, and its summary is that of the last one")
   func ingest() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     let server = Server(services())
@@ -77,7 +77,7 @@ struct IngestRunTests {
     #expect(types.filter { $0 == "post.published" }.count == 2 && types.last == "run.finished")
   }
 
-  @Test("who wants no events asks for the summary alone; a second one who asks gets the same")
+  @Test("the summary can be had without events, and asking twice gives the same one")
   func summaryAlone() async {
     let folder = ClipFolder(["a.mp4"])
     let run = services().ingest([folder.input])
@@ -88,7 +88,7 @@ struct IngestRunTests {
     #expect(await other == summary)
   }
 
-  @Test("cancelled before it begins, it ends as cancelled and takes nothing in")
+  @Test("a run cancelled before it begins ends as cancelled and ingests nothing")
   func cancelledFirst() async {
     let folder = ClipFolder(["a.mp4"])
     let run = services().ingest([folder.input])
@@ -97,7 +97,7 @@ struct IngestRunTests {
     #expect(summary.outcome == .cancelled && summary.published == 0 && store.keys.isEmpty)
   }
 
-  @Test("cancelled while its store is prepared, it ends as cancelled, and so does a video's publishing")
+  @Test("a run cancelled while its store is prepared ends as cancelled, and so does publishing one video")
   func cancelledPreparing() async {
     let folder = ClipFolder(["a.mp4"])
     let services = services(uploader: SlowToPrepare(base: store))
@@ -112,7 +112,7 @@ struct IngestRunTests {
   }
 
   @Test(
-    "a task that is cancelled in its loop gets every event to the last one, and what was in flight is rolled back"
+    "a task cancelled in its loop gets every event up to the last, and uploads in flight are rolled back"
   )
   func cancelledTask() async {
     let folder = ClipFolder(["a.mp4"])
@@ -131,7 +131,7 @@ struct IngestRunTests {
     #expect(store.keys.isEmpty)
   }
 
-  @Test("no more files are in flight than asked for, whatever waits", arguments: [1, 3, 10, 40])
+  @Test("no more files are in flight than asked for, however many wait", arguments: [1, 3, 10, 40])
   func inFlight(_ most: Int) async {
     let folder = ClipFolder((0..<80).map { "\(100 + $0).mp4" })
     let slow = ScriptedUploader(base: store, isLatencyBound: true) { _ throws(UploadError) in
@@ -150,7 +150,7 @@ struct IngestRunTests {
     #expect(await run.summary.published == 80)
   }
 
-  @Test("facts come to an actor's ordinary closure, until it has enough")
+  @Test("an actor's ordinary closure gets the facts until it has enough")
   func facts() async throws {
     actor Reader {
       var paths: [SourcePath] = []
@@ -189,7 +189,7 @@ struct IngestRunTests {
   }
 }
 
-/// A store that is prepared until its task is cancelled.
+/// A store whose preparation lasts until its task is cancelled.
 private struct SlowToPrepare: UploaderDecorator {
   let base: any Uploader
 

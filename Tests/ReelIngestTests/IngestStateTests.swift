@@ -19,7 +19,7 @@ struct IngestStateTests {
     FileReference(number: number, path: SourcePath("\(number).mp4"))
   }
 
-  @Test("a file goes through its steps and is counted once")
+  @Test("a file passes through its steps and is counted once")
   func steps() {
     let file = Self.file(1)
     let half = TransferProgress(sent: 5, total: 10)
@@ -38,7 +38,7 @@ struct IngestStateTests {
     #expect(state.scanComplete && state.found == 1)
   }
 
-  @Test("no number in an event ends who reads it")
+  @Test("no number in an event can crash its reader")
   func extremes() throws {
     let file = Self.file(1)
     var post = try JSONDecoder().decode(
@@ -126,7 +126,7 @@ struct IngestEventCodingTests {
     return bodies
   }()
 
-  @Test("every type comes back as it was", arguments: everyBody)
+  @Test("every type survives a round trip through JSON", arguments: everyBody)
   func roundTrip(body: IngestEvent.Body) throws {
     let event = IngestEvent(sequence: 7, at: Date(timeIntervalSince1970: 1000), body: body)
     let json = try JSONEncoder().encode(event)

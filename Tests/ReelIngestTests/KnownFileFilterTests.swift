@@ -10,8 +10,8 @@ import Testing
 
 @testable import ReelIngest
 
-/// What is known already is not looked at again.
-@Suite("The same again", .shortTime)
+/// Files that are known already are not read again.
+@Suite("Known files", .shortTime)
 @MainActor
 struct KnownFileFilterTests {
   let catalog = MemoryCatalog(clock: LaterClock())
@@ -36,7 +36,7 @@ struct KnownFileFilterTests {
 
   let store = MemoryUploader()
 
-  @Test("posts are told without a reader and without opening a file")
+  @Test("duplicates are reported without a reader and without opening a file")
   func posts() async {
     #expect(await run(ScriptedProber()).summary.published == 40)
     let nobody = ScriptedProber(installation: ProbeError(.workerMissing, "no worker"))
@@ -51,7 +51,7 @@ struct KnownFileFilterTests {
     #expect(await run(nobody).summary.error?.code == "workerMissing")
   }
 
-  @Test("what failed or was refused fails again without being opened, under the same code, at its old time")
+  @Test("known failures and refusals are repeated without opening the file, with the same code and time")
   func failures() async throws {
     let prober = ScriptedProber { file throws(ProbeError) in
       if file.path.text.hasSuffix("7.mp4") { throw ProbeError(.notMedia, "it is not a video") }
@@ -71,7 +71,7 @@ struct KnownFileFilterTests {
     #expect(refused == 4 && again.events.filter { $0.type == "file.probed" }.count == 4)
   }
 
-  @Test("what its first bytes refuse fails again without being opened or a reader being asked")
+  @Test("a file refused for its first bytes fails again without being opened and without a reader")
   func firstLook() async throws {
     let look: ScriptedProber.Look = { _ throws(ProbeError) in throw ProbeError(.notMedia, "it is a letter") }
     let nobody = ProbeError(.workerMissing, "no worker")
@@ -84,7 +84,7 @@ struct KnownFileFilterTests {
     #expect(told == ["it is a letter"])
   }
 
-  @Test("a reader that can't say its version just now ends no run: each file hears why")
+  @Test("a reader that can't report its version just now does not end the run: each file gets the reason")
   func shortage() async {
     let refusing = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "it is broken") }
     _ = await run(refusing)
@@ -92,7 +92,7 @@ struct KnownFileFilterTests {
     #expect(again.summary.outcome == .completed && again.summary.reasons == ["noReader": 40])
   }
 
-  @Test("a file that was written to is read again")
+  @Test("a file that was modified is read again")
   func changed() async {
     _ = await run(ScriptedProber())
     folder.add("3.mp4", "other bytes")
@@ -100,13 +100,13 @@ struct KnownFileFilterTests {
     #expect(again.summary.published == 1 && again.summary.duplicates == 39 && again.opened == 1)
   }
 
-  @Test("one more post of each is made when that was asked for")
+  @Test("another post is made of each file if duplicates are allowed")
   func allowed() async {
     _ = await run(ScriptedProber())
     #expect(await run(ScriptedProber()) { $0.duplicates = .allow }.summary.published == 40)
   }
 
-  @Test("to stop at the first failure holds for known ones, too")
+  @Test("stopping at the first failure applies to known failures, too")
   func stops() async {
     let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.notMedia, "it is not a video") }
     _ = await run(prober)

@@ -12,7 +12,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// What files of one batch have to do with each other: nothing.
+/// The files of one batch do not affect one another.
 @Suite("A lane", .shortTime)
 @MainActor
 struct LaneTests {
@@ -45,7 +45,7 @@ struct LaneTests {
     return (names ?? []).filter { $0.hasSuffix(".mp4") }.count
   }
 
-  @Test("publishes a hundred files, and tells of each the steps in their order")
+  @Test("publishes a hundred files, and reports each one's steps in order")
   func publishes() async throws {
     for number in 0..<100 { folder.add("\(number).mp4", "bytes of \(number)") }
     let (summary, types) = await run()
@@ -55,7 +55,7 @@ struct LaneTests {
     #expect(try await catalog.status().unfinished == 0)
   }
 
-  @Test("equal files of one batch become one post, and the others its duplicates")
+  @Test("equal files in one batch become one post, and the others are its duplicates")
   func equal() async {
     for number in 0..<20 { folder.add("\(number).mp4", "the same") }
     let (summary, types) = await run()
@@ -63,18 +63,18 @@ struct LaneTests {
     #expect(types.values.filter { $0.last == "post.published" }.count == 1)
   }
 
-  @Test("pairs of equal files in full batches keep no lane waiting for an intent of its own")
+  @Test("pairs of equal files in full batches keep no lane waiting for an intent that it holds itself")
   func pairs() async {
     for number in 0..<150 {
       folder.add("\(1000 + number).mp4", "bytes of \(number)")
       folder.add("\(1000 + number) (1).mp4", "bytes of \(number)")
     }
-    // With one file going on alone at a time: the others of the batch wait for intents that its lane holds.
+    // Only one file at a time proceeds alone here: the others of the batch wait for intents that their own lane holds.
     let (summary, _) = await run(isLatencyBound: false)
     #expect(summary.published == 150 && summary.duplicates == 150 && stored == 150)
   }
 
-  @Test("what is read of files that become no posts is remembered during the run")
+  @Test("what is learned of files that become no posts is remembered during the run")
   func notes() async throws {
     for number in 0..<800 { folder.add("\(1000 + number).mp4", "bytes of \(number)") }
     let first = try #require(ContentDigest(sha256: SHA256.hash(data: Array("bytes of 0".utf8))))
@@ -93,13 +93,13 @@ struct LaneTests {
     #expect(isRemembered)
   }
 
-  @Test("what is read of a file that becomes no post is remembered while nothing else comes")
+  @Test("what is learned of a file that becomes no post is remembered while no other file comes")
   func idle() async throws {
     folder.add("bad.mp4", "bytes of bad")
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: Array("bytes of bad".utf8))))
     let isRemembered = Mutex(false)
     let tick = DispatchSemaphore(value: 0)
-    // The next file comes when it is remembered.
+    // The next file comes only once the outcome is remembered.
     let feed = WaitingFeed(folder.input) { [catalog] in
       for _ in 0..<60_000 {
         let outcomes = try? catalog.probeOutcomes(of: [digest], by: SlowProber.version)
@@ -117,7 +117,7 @@ struct LaneTests {
     #expect(try await catalog.status().failures.map(\.failure.code) == ["corrupt"])
   }
 
-  @Test("what a feed knows a file by is in each event about it, whatever the run has passed by")
+  @Test("every event about a file carries its feed's ticket, even if the run has skipped other files")
   func tickets() async {
     for number in 0..<40 {
       folder.add("\(number).mp4", "bytes of \(number % 30)")
@@ -139,10 +139,10 @@ struct LaneTests {
     #expect(files.count == 40)
   }
 
-  @Test("each file is counted once, though the walk that counts ahead judged it otherwise")
+  @Test("each file is counted once, even if the walk that counts ahead judged it differently")
   func countedAhead() async {
     folder.add("a.mp4", "bytes of a")
-    // To whichever walk looks first it was not changed lately.
+    // The walk that looks first finds the file settled; the other one finds it recently changed.
     let looks = Mutex(0)
     var walk = WalkOptions()
     walk.settle = .seconds(3600)
@@ -161,11 +161,11 @@ struct LaneTests {
     #expect(summary.published + summary.leftAlone == 1, "\(summary)")
   }
 
-  @Test("a run that a lane aborts does not wait for what its feed is waiting for")
+  @Test("a run that a lane aborts does not wait for its feed")
   func aborted() async {
     folder.add("a.mp4", "bytes of a")
     let cancelled = DispatchSemaphore(value: 0)
-    // A run that has ended before its feed is asked again has not waited either.
+    // Stays false as well if the run ends before its feed is asked again.
     let isLate = Mutex(false)
     let feed = WaitingFeed(folder.input, onCancel: { cancelled.signal() }) {
       if cancelled.wait(timeout: .now() + 600) == .timedOut { isLate.withLock { $0 = true } }
@@ -177,17 +177,17 @@ struct LaneTests {
     #expect(!isLate.withLock { $0 })
   }
 
-  @Test("a file that its reader takes long for keeps nobody waiting, and becomes a post as well")
+  @Test("a file that is slow to probe delays no other, and becomes a post as well")
   func slowReader() async {
     for number in 0..<40 { folder.add("\(number).mp4", "bytes of \(number)") }
-    // Answers when all the others are posts, which would never come to be if they waited for it.
+    // Answers once all the others are posts. If they waited for it, that would never happen.
     let others = Countdown(39)
     let prober = SlowProber(slow: "/7.mp4") { () throws(ProbeError) in others.wait() }
     let (summary, _) = await run(prober, jobs: 2) { if $0 == .published { others.count() } }
     #expect(summary.published == 40 && stored == 40)
   }
 
-  @Test("only files with slow readers: all become posts, more than are left for the end as well")
+  @Test("files that are all slow to probe become posts, even if more than can be left for the end")
   func slowReaders() async {
     for number in 0..<80 { folder.add("\(number).mp4", "bytes of \(number)") }
     for bound in [true, false] {
@@ -197,7 +197,7 @@ struct LaneTests {
     }
   }
 
-  @Test("what a slow reader says in the end is the file's own end")
+  @Test("a slow probe's result is the file's own outcome")
   func slowFailure() async throws {
     for number in 0..<4 { folder.add("\(number).mp4", "bytes of \(number)") }
     let prober = SlowProber(slow: "/2.mp4") { () throws(ProbeError) in
@@ -210,7 +210,7 @@ struct LaneTests {
   }
 }
 
-/// The files of a folder, and at the end something to wait for.
+/// The files of a folder, followed by a wait.
 private final class WaitingFeed: FileFeed {
   private let walk: SourceWalk
   private let wait: @Sendable () -> Void
@@ -234,7 +234,7 @@ private final class WaitingFeed: FileFeed {
   func cancel() { onCancel() }
 }
 
-/// The files of a folder, with tickets that follow from their names.
+/// The files of a folder, with tickets derived from their paths.
 private struct TicketFeed: FileFeed {
   private let walk: SourceWalk
 
@@ -256,7 +256,7 @@ private struct TicketFeed: FileFeed {
   func cancel() {}
 }
 
-/// A folder in which only one file at a time goes on alone.
+/// A folder store in which only one file at a time proceeds alone.
 private struct OneByOne: Uploader {
   let base: FolderUploader
 
@@ -280,7 +280,7 @@ private struct OneByOne: Uploader {
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
-/// Finds every file damaged.
+/// Reports every file as damaged.
 private struct FailingProber: MediaProber {
   func probe(
     _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
@@ -294,7 +294,7 @@ private struct FailingProber: MediaProber {
   }
 }
 
-/// Takes long for one file.
+/// Is slow for some files: those whose path ends in `slow`.
 private struct SlowProber: MediaProber {
   let slow: String
   let wait: @Sendable () throws(ProbeError) -> Void
@@ -331,7 +331,7 @@ private struct SlowProber: MediaProber {
   func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion { Self.version }
 }
 
-/// Lets nobody pass until it has counted down.
+/// Blocks `wait()` until it has counted down.
 private final class Countdown: Sendable {
   private let left: Mutex<Int>
   private let isOver = DispatchSemaphore(value: 0)

@@ -13,7 +13,7 @@ struct LibraryExampleTests {
   let store = MemoryUploader()
   let catalog = MemoryCatalog()
 
-  /// Text is no video; everything else is.
+  /// Takes `.txt` files for text, and everything else for a video.
   private let prober = ScriptedProber { file throws(ProbeError) in
     if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
     return .sample(size: file.size)
@@ -23,11 +23,11 @@ struct LibraryExampleTests {
     IngestServices(prober: prober, uploader: store, catalog: catalog)
   }
 
-  @Test("the services of a library folder publish into it, and give it back")
+  @Test("the services of a library folder publish into it, and the feed returns the post")
   func library() async throws {
     let place = ClipFolder(["clip.mov"])
     let library = try await VideoLibrary.open(at: place.path + "/library")
-    // The worker is not there for tests of this room.
+    // The worker is not built for the tests of this target.
     let services = IngestServices(
       prober: prober, uploader: library.uploader, catalog: library.catalog)
     var told: [String] = []
@@ -38,7 +38,7 @@ struct LibraryExampleTests {
     try await library.close()
   }
 
-  @Test("a batch gives its summary, and the feed every post of it, the newest first")
+  @Test("a batch returns its summary, and the feed has all its posts, newest first")
   func batch() async throws {
     let folder = ClipFolder((0..<45).map { "\($0).mp4" })
     folder.add("z.mp4", "one more")
@@ -50,7 +50,7 @@ struct LibraryExampleTests {
     #expect(posts.compactMap(\.pageNumber) == (1...46).reversed())
   }
 
-  @Test("cancelling ends a run that would go on")
+  @Test("cancelling ends a run that would not end by itself")
   func cancelling() async {
     let folder = ClipFolder(["a.mp4"])
     let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
@@ -63,7 +63,7 @@ struct LibraryExampleTests {
     #expect(store.keys.isEmpty)
   }
 
-  @Test("the state of one video can be watched to its end")
+  @Test("the state of one video can be observed to its end")
   @MainActor func watching() async throws {
     let folder = ClipFolder(["a.mp4"])
     let model = MediaModel(file: folder.file("a.mp4"), options: IngestOptions(), services: services)
@@ -80,7 +80,7 @@ struct LibraryExampleTests {
     #expect(await watching.value.last == "published as \(post.video)")
   }
 
-  @Test("facts come for good files and bad ones")
+  @Test("facts are reported for good files, and errors for bad ones")
   func facts() async throws {
     let folder = ClipFolder(["a.mp4", "b.txt"])
     let paths = [folder.path + "/a.mp4", folder.path + "/b.txt"]

@@ -1,5 +1,5 @@
-// What docs/library.md shows: each part between two markers is a block of that page, word for word.
-// DocumentationTests holds the two together, LibraryExampleTests runs them.
+// The examples of docs/library.md. Each part between two markers is a block of that page, word for word:
+// DocumentationTests compares them, and LibraryExampleTests runs them.
 
 // example: imports
 import Foundation

@@ -9,9 +9,9 @@ import Testing
 
 @testable import ReelIngest
 
-/// A process that was stopped in the middle of a batch for longer than its lease, and goes on: others have carried its
-/// changes on, and changed the posts again.
-@Suite("A batch that others have carried on", .shortTime)
+/// A process that was stopped in the middle of a batch for longer than its lease, and resumes after others have
+/// completed its changes and then changed the posts again.
+@Suite("A batch that other processes have completed", .shortTime)
 struct LostChangeTests {
   let catalog = MemoryCatalog()
   let base = MemoryUploader()
@@ -26,7 +26,7 @@ struct LostChangeTests {
     return outcomes.withLock { $0 }
   }
 
-  @Test("a removal leaves alone what was restored since")
+  @Test("a removal does not touch posts that were restored since")
   func removal() async throws {
     let folder = clips(PostChanges.width * 3)
     let store = NamedStore(base, "store")
@@ -38,7 +38,7 @@ struct LostChangeTests {
     let bytes = try #require(base.bytes(of: last.video))
     let source = try MemoryBytes.source(String(decoding: bytes, as: UTF8.self))
     let dying = catalog.another()
-    // What others do meanwhile.
+    // The changes that other processes make meanwhile.
     let others = PostChanges.between([store], catalog) { _, take in
       await take(source)
       return []
@@ -73,7 +73,7 @@ struct LostChangeTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("an edit does not write over what was said since")
+  @Test("an edit does not overwrite a later one")
   func edit() async throws {
     let store = NamedStore(base, "store")
     let folder = clips(PostChanges.width + 1)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// A run that is stopped right before it removes what it has stored, for longer than its lease.
+/// A run that is stopped for longer than its lease, right before it removes an object it has stored.
 @Suite("Stopped before a removal", .shortTime)
 @MainActor
 struct LostLeaseRunTests {
@@ -19,7 +19,7 @@ struct LostLeaseRunTests {
   let store = MemoryUploader()
   let folder = ClipFolder(["a.mp4"])
 
-  /// As another machine: it finds what is there, proves it, and publishes it.
+  /// Publishes the video from another machine, which finds the object, verifies it, and completes the intent.
   nonisolated private func publish(by other: MemoryCatalog) async throws {
     let source = try MemoryBytes.source("bytes of a.mp4")
     let randomness = SystemRandomness()
@@ -42,7 +42,7 @@ struct LostLeaseRunTests {
   }
 
   @Test(
-    "what a store says is something else goes only once nobody can publish under its name",
+    "an object that the store reports as different is removed only once nobody can publish under its name",
     arguments: [true, false])
   func differs(_ isVerified: Bool) async throws {
     let (mine, other) = (mine, mine.another())
@@ -61,7 +61,7 @@ struct LostLeaseRunTests {
     for post in posts { #expect(store.bytes(of: post.video) == Array("bytes of a.mp4".utf8)) }
   }
 
-  @Test("what may not survive a power cut goes only then, too")
+  @Test("an object whose name may not survive a power cut is removed, and the video stored under another")
   func unsynced() async throws {
     let failing = FailingSync(base: store)
     let services = IngestServices(prober: ScriptedProber(), uploader: failing, catalog: mine)
@@ -71,12 +71,12 @@ struct LostLeaseRunTests {
       Issue.record("it was not published")
       return
     }
-    // Under another name; what was left under the first is gone.
+    // The post has another name, and the object under the first one is gone.
     #expect(store.keys == [post.video] && failing.left.withLock { $0 } != post.video)
   }
 }
 
-/// Stores what it is given, and says of the first that it is something else.
+/// Stores each object correctly but reports a wrong size.
 private struct LyingStore: UploaderDecorator {
   let base: any Uploader
   let freeze: @Sendable () async -> Void
@@ -95,7 +95,7 @@ private struct LyingStore: UploaderDecorator {
   }
 }
 
-/// Names the first object, and then can't tell whether the name is durable.
+/// Names the first object, and then fails because it can't say whether the name is durable.
 private final class FailingSync: UploaderDecorator {
   let base: any Uploader
   let left = Mutex<ObjectKey?>(nil)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// Posts that go from one store to another, which may turn out to be the same, or to have the objects already.
+/// Moves of posts between two stores, which may turn out to be one, or to hold the objects already.
 @Suite("Moving posts", .shortTime)
 struct MoveTests {
   let catalog = MemoryCatalog()
@@ -18,7 +18,7 @@ struct MoveTests {
   let here = MemoryUploader(name: "here")
   let there = MemoryUploader(name: "there")
 
-  /// What moves posts between these, with the catalog of one process.
+  /// Moves posts between `stores`, with `catalog` as its process's own.
   private func changes(_ stores: [NamedStore], _ catalog: MemoryCatalog? = nil) -> PostChanges {
     .between(stores, catalog ?? self.catalog)
   }
@@ -37,7 +37,7 @@ struct MoveTests {
     return outcomes.withLock { $0 }
   }
 
-  /// As if its process had been killed; and whoever has taken over from it, too.
+  /// Has the process of `dying` die as if it had been killed, and then the process that took over its changes as well.
   private static func kill(_ dying: MemoryCatalog, _ catalog: MemoryCatalog) {
     dying.die()
     let next = catalog.another()
@@ -45,7 +45,7 @@ struct MoveTests {
     next.die()
   }
 
-  @Test("two names of one store are found out, and nothing is removed")
+  @Test("two names of one store are detected, and nothing is removed")
   func oneStore() async throws {
     let (store, other) = (NamedStore(here, "one"), NamedStore(here, "other"))
     let posts = [try await publish("a.mp4", in: store), try await publish("b.mp4", in: store)]
@@ -64,7 +64,7 @@ struct MoveTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("whoever is killed while it finds that out, leaves the store as it was", arguments: [false, true])
+  @Test("a process killed during that detection leaves the store as it was", arguments: [false, true])
   func killedWhileLooking(hasStored: Bool) async throws {
     let store = NamedStore(here, "one")
     let post = try await publish("a.mp4", in: store)
@@ -94,7 +94,7 @@ struct MoveTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("what has the name in the other store, and is something else, stays there")
+  @Test("an object with other content under the same name in the target store stays there")
   func somethingElse() async throws {
     let (store, other) = (NamedStore(here, "here"), NamedStore(there, "there"))
     let post = try await publish("a.mp4", in: store)
@@ -111,7 +111,7 @@ struct MoveTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("a copy that was there before the move stays when it comes to nothing", arguments: [false, true])
+  @Test("a copy that was there before the move stays if the move is undone", arguments: [false, true])
   func mirrored(isKilled: Bool) async throws {
     let (store, other) = (NamedStore(here, "here"), NamedStore(there, "there"))
     let post = try await publish("a.mp4", in: store)
@@ -132,7 +132,7 @@ struct MoveTests {
     try await changes([store, other]).resumeAll { _, _ in }
     #expect(there.keys == [post.video] && here.keys == [post.video])
     #expect(try catalog.abandonedChanges().isEmpty)
-    // And is the post's when it comes to something.
+    // If the move succeeds, that copy becomes the post's object.
     guard case .changed? = try await move([post.id], to: other, by: changes([store, other])).first else {
       Issue.record("not moved")
       return
@@ -140,7 +140,7 @@ struct MoveTests {
     #expect(there.keys == [post.video] && here.keys.isEmpty)
   }
 
-  @Test("a copy that the move has made goes when it comes to nothing", arguments: [false, true])
+  @Test("a copy made by the move is removed if the move is undone", arguments: [false, true])
   func undone(isKilled: Bool) async throws {
     let (store, other) = (NamedStore(here, "here"), NamedStore(there, "there"))
     let post = try await publish("a.mp4", in: store)
@@ -157,7 +157,7 @@ struct MoveTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("whoever was taken for dead removes nothing of the move that others have done since")
+  @Test("a process taken for dead undoes nothing of the move that another has completed since")
   func takenOver() async throws {
     let (store, other) = (NamedStore(here, "here"), NamedStore(there, "there"))
     let post = try await publish("a.mp4", in: store)
@@ -179,7 +179,7 @@ struct MoveTests {
   }
 }
 
-/// Records nothing, after something else has happened.
+/// Runs a closure, and then refuses to record.
 private struct RefusingRecorder: PostRecorder {
   let destination: Destination
   let beforeRefusing: @Sendable () async -> Void

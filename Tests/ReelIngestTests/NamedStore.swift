@@ -35,13 +35,13 @@ extension ClipFolder {
   }
 }
 
-/// A store by one of its names, that gives its objects back.
+/// A store under one of its names whose objects can be read.
 struct NamedStore: ReadableStore {
   typealias Hook = @Sendable (ObjectKey) async throws(UploadError) -> Void
 
   let base: MemoryUploader
   let destination: Destination
-  /// Before an upload, and before a removal.
+  /// Hooks that run before an upload and before a removal.
   var (onUpload, onRemove): (Hook?, Hook?) = (nil, nil)
 
   init(_ base: MemoryUploader, _ name: String) {

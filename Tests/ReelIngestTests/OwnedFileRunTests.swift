@@ -11,7 +11,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// A file that the program has written and hashed itself is a post without being read to hash it.
+/// A file that the program itself has written and hashed becomes a post without being read for its digest.
 @Suite("A run over the program's own file", .shortTime)
 struct OwnedFileRunTests {
   let folder: TemporaryFolder
@@ -36,7 +36,7 @@ struct OwnedFileRunTests {
     return await services.publish(SourceInput(file))
   }
 
-  /// The one object, and what it holds.
+  /// The only stored object: its file status and the digest of its bytes.
   private func stored() async throws -> (status: stat, digest: ContentDigest?) {
     let name = try #require(try folder.names(in: "media").first { $0.hasSuffix(".mp4") })
     var status = stat()
@@ -44,7 +44,7 @@ struct OwnedFileRunTests {
     return (status, try await uploader.readBack(try #require(ObjectKey(name))))
   }
 
-  /// The post, and the object that it has.
+  /// The post, and its object as ``stored()`` returns it.
   private func published(
     as text: String
   ) async throws -> (post: Post, object: (status: stat, digest: ContentDigest?)) {
@@ -63,14 +63,14 @@ struct OwnedFileRunTests {
     #expect(object.status.st_nlink == 2)
   }
 
-  /// So whoever makes one answers for it; reading the object tells.
-  @Test("takes its maker's word for the digest")
+  /// The caller who makes an `OwnedFile` vouches for its digest; only reading the object reveals a wrong one.
+  @Test("takes the digest on trust")
   func word() async throws {
     let (post, object) = try await published(as: "another video")
     #expect(try post.digest == digest("another video") && object.digest == digest("a video"))
   }
 
-  @Test("takes nobody's word where somebody may still write to it")
+  @Test("hashes the bytes itself while somebody still has the file open for writing")
   func writer() async throws {
     let writer = open(folder.path(of: "whole"), O_RDWR)
     defer { close(writer) }
@@ -79,8 +79,8 @@ struct OwnedFileRunTests {
     #expect(object.status.st_nlink == 1)
   }
 
-  /// A store that is no folder reads it, and its digest may not be taken for one that was read.
-  @Test("a word that is wrong is not remembered of the file")
+  /// A store that is not a folder reads the file, so the stated digest must not be recorded as one that was read.
+  @Test("a wrong digest is not remembered for the file")
   func wrongWord() async throws {
     let catalog = MemoryCatalog()
     let elsewhere = MemoryUploader()
@@ -97,7 +97,7 @@ struct OwnedFileRunTests {
     #expect(try post.digest == digest("a video"))
   }
 
-  @Test("fails where it has another size")
+  @Test("fails if the file has another size than stated")
   func size() async throws {
     guard case .failed(let failure) = await publish(try digest("a video"), size: 8) else {
       Issue.record("it was taken")

@@ -34,7 +34,7 @@ struct PostChangesTests {
     return post
   }
 
-  @Test("a removed post is gone from the feed and the store, and its video ends as removed")
+  @Test("a removed post is gone from the feed and the store, and its video then ends as removed")
   func removal() async throws {
     let (post, other) = (try await publish("a.mp4"), try await publish("b.mp4"))
     let feed = FeedModel(catalog: catalog)
@@ -60,7 +60,7 @@ struct PostChangesTests {
     }
     #expect(removed.removal == removal)
     #expect(store.keys == [other.video])
-    // Once is enough.
+    // Removing it again changes nothing.
     guard case .removed? = try await services.remove([post.id], removal).first else {
       Issue.record("removed twice")
       return
@@ -69,7 +69,7 @@ struct PostChangesTests {
     #expect(back.id != post.id && back.pageNumber == 3)
   }
 
-  @Test("a kept post comes back to its place")
+  @Test("a post whose objects were kept is restored to its place")
   func restoration() async throws {
     let (post, other) = (try await publish("a.mp4"), try await publish("b.mp4"))
     _ = try await services.remove([post.id], Removal(at: .now, keptUntil: .now + 1000))
@@ -88,7 +88,7 @@ struct PostChangesTests {
     #expect(feed.posts == [other, post])
   }
 
-  @Test("what is no longer in the store is not restored, and says what is wanted")
+  @Test("a post whose object is gone is not restored, and the failure says what is needed")
   func nothingToRestore() async throws {
     let post = try await publish("a.mp4")
     _ = try await services.remove([post.id], Removal(at: .now))
@@ -102,7 +102,7 @@ struct PostChangesTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("an edited post says something else, in the recorder, too")
+  @Test("an edit also reaches the recorder")
   func edit() async throws {
     let recorder = MemoryRecorder(of: store.destination)
     var services = services
@@ -130,7 +130,7 @@ struct PostChangesTests {
   }
 
   @Test(
-    "a removal that the store refuses is carried on by the next one, and the feed shows nothing of it meanwhile"
+    "a removal that the store refuses is completed by the next change, and meanwhile the post is not in the feed"
   )
   func refused() async throws {
     let post = try await publish("a.mp4")
@@ -151,7 +151,7 @@ struct PostChangesTests {
     #expect(told.load(ordering: .relaxed) == 0)
     #expect(try catalog.abandonedChanges().map(\.post) == [post.id])
     isBroken.store(false, ordering: .relaxed)
-    // Whatever is asked for next, that is carried on, and told, first.
+    // Whatever is requested next, the pending change is completed and its event sent first.
     _ = try await broken.restore([post.id]) { _ in told.add(1, ordering: .relaxed) }
     #expect(told.load(ordering: .relaxed) == 1)
     #expect(store.keys.isEmpty)
@@ -159,7 +159,7 @@ struct PostChangesTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
-  @Test("a change that is cancelled before it begins says so of each post, and changes none")
+  @Test("a change cancelled before it begins reports that for each post, and changes none")
   func cancelled() async throws {
     let posts = [try await publish("a.mp4"), try await publish("b.mp4")]
     let services = services
@@ -177,7 +177,7 @@ struct PostChangesTests {
     #expect(store.keys.count == 2)
   }
 
-  @Test("the objects of a post of another store are left alone, and go when somebody can reach them")
+  @Test("objects in a store that is not at hand are left alone, and removed once somebody can reach it")
   func elsewhere() async throws {
     let post = try await publish("a.mp4")
     var services = services
@@ -195,7 +195,7 @@ struct PostChangesTests {
   }
 }
 
-/// A store that removes nothing while `isBroken`.
+/// A store that refuses removals while `isBroken` returns true.
 private struct UnremovableStore: UploaderDecorator {
   let base: any Uploader
   let isBroken: @Sendable () -> Bool

@@ -11,7 +11,7 @@ import Testing
 @Suite("Posters of posts", .shortTime)
 @MainActor
 struct PosterTests {
-  /// A store that takes files one by one, and one that takes batches.
+  /// Whether the store takes files one by one or in batches.
   enum Store: CaseIterable {
     case oneByOne, inBatches
   }
@@ -46,7 +46,7 @@ struct PosterTests {
     try await catalog.newestPosts(before: nil, limit: 10).posts
   }
 
-  @Test("each post shows the poster of its video, which is stored beside it", arguments: Store.allCases)
+  @Test("each post has its video's poster, which is stored beside the video", arguments: Store.allCases)
   func shown(_ store: Store) async throws {
     let uploader = uploader(store)
     let (summary, events) = await run(ScriptedPosterMaker(), uploader)
@@ -67,7 +67,7 @@ struct PosterTests {
     }
   }
 
-  @Test("without posters nobody is asked for one")
+  @Test("without posters, none is made")
   func none() async throws {
     let maker = ScriptedPosterMaker { _ throws(PosterError) in throw PosterError(.crashed, "asked") }
     #expect(await run(maker, MemoryUploader(), .none).summary.published == 3)
@@ -75,7 +75,7 @@ struct PosterTests {
     #expect(try await posts().allSatisfy { $0.poster == nil })
   }
 
-  @Test("a known post is not looked at again for its poster")
+  @Test("a duplicate's file is not read again for a poster")
   func known() async throws {
     let store = MemoryUploader()
     _ = await run(ScriptedPosterMaker(), store, .none)
@@ -84,7 +84,7 @@ struct PosterTests {
     #expect(maker.calls == 0 && store.keys.count == 3)
   }
 
-  @Test("a video of which none can be made is published without, and told", arguments: Store.allCases)
+  @Test("a video without a poster is published all the same, and reported", arguments: Store.allCases)
   func failing(_ store: Store) async throws {
     let maker = ScriptedPosterMaker { file throws(PosterError) in
       if file.path.text.hasSuffix("b.mp4") { throw PosterError(.noPicture, "it has no video") }
@@ -98,7 +98,7 @@ struct PosterTests {
     #expect(try await posts().count { $0.poster == nil } == 1)
   }
 
-  @Test("where posters are required it is not published, and leaves nothing", arguments: Store.allCases)
+  @Test("if posters are required, that video is not published and leaves nothing", arguments: Store.allCases)
   func required(_ store: Store) async throws {
     let maker = ScriptedPosterMaker { file throws(PosterError) in
       if file.path.text.hasSuffix("b.mp4") { throw PosterError(.noPicture, "it has no video") }
@@ -110,7 +110,7 @@ struct PosterTests {
   }
 
   @Test(
-    "an installation that can make none ends the run", arguments: [IngestOptions.Posters.wanted, .required])
+    "a broken poster worker ends the run", arguments: [IngestOptions.Posters.wanted, .required])
   func broken(_ posters: IngestOptions.Posters) async throws {
     let maker = ScriptedPosterMaker { _ throws(PosterError) in
       throw PosterError(.workerBroken, "it is broken")
@@ -120,7 +120,7 @@ struct PosterTests {
   }
 
   @Test(
-    "a poster that the store does not take keeps no video from being published, unless it is required",
+    "a poster that the store refuses does not keep its video from being published unless it is required",
     arguments: [UploadError.Code.rejected, .denied, .tooLarge, .storeFull],
     [IngestOptions.Posters.wanted, .required])
   func refused(_ code: UploadError.Code, _ posters: IngestOptions.Posters) async throws {
@@ -133,7 +133,7 @@ struct PosterTests {
     #expect(summary.published == (isPublished ? 3 : 0) && summary.postersFailed == (isPublished ? 3 : 0))
     #expect(summary.reasons == (isPublished ? [:] : [code.rawValue: 3]))
     #expect(events.count { $0.type == "poster.failed" } == (isPublished ? 3 : 0))
-    // The next run goes on where this stopped.
+    // The next run continues where this one stopped.
     let again = await run(ScriptedPosterMaker(), store, posters).summary
     #expect(again.published == (isPublished ? 0 : 3) && again.duplicates == (isPublished ? 3 : 0))
     #expect(try await posts().allSatisfy { ($0.poster == nil) == isPublished })
@@ -141,7 +141,7 @@ struct PosterTests {
   }
 
   @Test(
-    "in a batch, too, a refused poster is tried alone, and keeps no video from being published",
+    "in a batch, too, a refused poster is retried alone, and does not keep its video from being published",
     arguments: [IngestOptions.Posters.wanted, .required])
   func refusedInBatch(_ posters: IngestOptions.Posters) async throws {
     let store = PosterlessFolder(base: FolderUploader(root: place.path + "/media"))
@@ -152,7 +152,7 @@ struct PosterTests {
     #expect(events.count { $0.type == "poster.failed" } == (isWanted ? 3 : 0))
   }
 
-  @Test("posts without a poster are counted, not files")
+  @Test("the summary counts posts without a poster, not files")
   func counted() async throws {
     for name in ["d.mp4", "e.mp4"] { folder.add(name, "bytes of a.mp4") }
     let maker = ScriptedPosterMaker { _ throws(PosterError) in
@@ -162,7 +162,7 @@ struct PosterTests {
     #expect(summary.published == 3 && summary.duplicates == 2 && summary.postersFailed == 3)
   }
 
-  @Test("a poster that was stored before a crash is found by the next attempt, not stored twice")
+  @Test("a poster stored before a crash is found by the next attempt, not stored twice")
   func takenOver() async throws {
     let store = MemoryUploader()
     var mine = IngestServices(
@@ -180,7 +180,7 @@ struct PosterTests {
     #expect(Set([post.video, try #require(post.poster)]) == Set(names))
   }
 
-  @Test("something else under the poster's name: another is drawn where posters are required")
+  @Test("if something else has the poster's name, another is drawn where posters are required")
   func conflict() async throws {
     let store = MemoryUploader()
     let taken = Mutex<ObjectKey?>(nil)
@@ -201,12 +201,12 @@ struct PosterTests {
     let key = try #require(taken.withLock { $0 })
     let post = try #require(try await posts().first)
     #expect(post.poster != key && store.bytes(of: key) == Array("a stranger's".utf8))
-    // The video was stored once, under one name.
+    // The video was stored only once.
     #expect(store.keys.count == 3 && store.keys.contains(post.video))
   }
 }
 
-/// Makes of every file the same poster for the same size, unless the test says otherwise.
+/// Makes a poster of the requested size for every file, unless the script throws.
 final class ScriptedPosterMaker: PosterMaker {
   typealias Script = @Sendable (SourceFile) throws(PosterError) -> Void
   private let script: Script
@@ -232,7 +232,7 @@ final class ScriptedPosterMaker: PosterMaker {
   }
 }
 
-/// A folder that takes no pictures.
+/// A folder that refuses posters.
 private struct PosterlessFolder: Uploader, BatchStore {
   let base: FolderUploader
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelIngest
 
-/// A store that keeps posts beside its objects.
+/// Runs with a store that keeps posts beside its objects.
 @Suite("Recording posts", .shortTime)
 @MainActor
 struct RecordingTests {
@@ -53,7 +53,7 @@ struct RecordingTests {
     #expect(recorder.posts.count == 1)
   }
 
-  @Test("one that can't be recorded is not a post; the next run finds the object, and uploads nothing")
+  @Test("a post that can't be recorded is not published; the next run finds the object and uploads nothing")
   func refused() async throws {
     let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
     for code in [UploadError.Code.denied, .unavailable, .rejected, .cancelled] {
@@ -77,7 +77,7 @@ struct RecordingTests {
     #expect(recorder.base.posts.map(\.id) == [post.id] && store.keys == [post.video])
   }
 
-  @Test("a reply that was lost makes no second one")
+  @Test("a lost reply does not lead to a second record")
   func lostReply() async throws {
     let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
     recorder.losesReplies.withLock { $0 = true }
@@ -93,7 +93,7 @@ struct RecordingTests {
     #expect(recorder.base.posts.map(\.id) == [post.id])
   }
 
-  @Test("a record of an object that is something else meanwhile is withdrawn, and another name is drawn")
+  @Test("if other bytes have replaced a recorded object, its record is withdrawn and a new name is drawn")
   func withdrawn() async throws {
     let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
     recorder.losesReplies.withLock { $0 = true }
@@ -103,7 +103,7 @@ struct RecordingTests {
     try await store.remove(lost.video)
     _ = try await store.upload(MemoryBytes.source("somebody else's"), to: lost.video) { _ in }
 
-    // Not before the record is gone.
+    // As long as the record can't be withdrawn, nothing is published.
     recorder.refusesToWithdraw.withLock { $0 = true }
     guard case .failed = await publish(recorder) else {
       Issue.record("it was published")
@@ -121,7 +121,7 @@ struct RecordingTests {
     #expect(try await posts().map(\.id) == [post.id])
   }
 
-  @Test("a database that is out of reach ends the run before anything is stored")
+  @Test("an unreachable database ends the run before anything is stored")
   func unprepared() async throws {
     let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
     recorder.preparation.withLock { $0 = UploadError(.storeUnusable, "there is no database (a test)") }
@@ -133,12 +133,12 @@ struct RecordingTests {
   }
 }
 
-/// Wraps a recorder to break it.
+/// Wraps a recorder to make its calls fail.
 private final class BrokenRecorder: PostRecorder {
   let base: MemoryRecorder
   let preparation = Mutex<UploadError?>(nil)
   let failure = Mutex<UploadError?>(nil)
-  /// Records, and fails then.
+  /// Whether the post is recorded before the call fails.
   let losesReplies = Mutex(false)
   let refusesToWithdraw = Mutex(false)
 

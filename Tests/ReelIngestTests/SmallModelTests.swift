@@ -21,7 +21,7 @@ struct MediaModelTests {
       services: IngestServices(prober: prober, uploader: store, catalog: catalog))
   }
 
-  @Test("publishes, and says so when it is a post already")
+  @Test("publishes, and reports a video that already has a post")
   func twice() async throws {
     let folder = ClipFolder(["a.mp4"])
     let first = model(folder.file("a.mp4"))
@@ -35,7 +35,7 @@ struct MediaModelTests {
     #expect(await model(folder.file("a.mp4")).publish() == .duplicate(post))
   }
 
-  @Test("asked a second time, it gives the same answer and makes nothing")
+  @Test("called twice, it gives the same result and publishes nothing more")
   func askedAgain() async throws {
     let folder = ClipFolder(["a.mp4"])
     let model = model(folder.file("a.mp4"))
@@ -44,13 +44,13 @@ struct MediaModelTests {
     #expect(store.keys.count == 1)
   }
 
-  @Test("cancelled too late, it gives the post that was made")
+  @Test("cancelled too late, it returns the post that was made")
   func cancelledTooLate() async throws {
     let folder = ClipFolder(["a.mp4"])
     let uploaded = AsyncStream<Void>.makeStream()
     let slow = ScriptedUploader(base: store) { _ throws(UploadError) in
       uploaded.continuation.yield()
-      // Goes on to its end whatever anybody wants, as a store does that has all the bytes.
+      // Runs to its end regardless of cancellation, like a store that already has all the bytes.
       await Task { try? await Task.sleep(for: .milliseconds(50)) }.value
     }
     let model = MediaModel(
@@ -70,7 +70,7 @@ struct MediaModelTests {
     #expect(model.state == .ended(result))
   }
 
-  @Test("a failure, a refusal and a name that is none are each one end")
+  @Test("a failure, a refusal and a missing file each end it accordingly")
   func otherEnds() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     let broken = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "broken") }
@@ -90,7 +90,7 @@ struct MediaModelTests {
     #expect(missing.code == "notFound")
   }
 
-  @Test("a folder is not a video, however it is called and whatever is in it")
+  @Test("a folder is not a video, whatever its name and contents")
   func folder() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     guard case .failed(let failure) = await model(folder.input).publish() else {

@@ -4,10 +4,10 @@ import ReelTesting
 import ReelTestSupport
 import Testing
 
-/// What `ReelTesting` has for apps, used as an app would: nothing else of the package is imported.
-@Suite("Posts and doubles for tests of apps", .shortTime)
+/// Tests `ReelTesting` as an app would use it: nothing else of the package is imported.
+@Suite("Posts and doubles for the tests of apps", .shortTime)
 struct TestingProductTests {
-  @Test("a sample is the same for the same number, and a post of its own for each")
+  @Test("a number always gives the same sample, and each number a post of its own")
   func samples() {
     #expect(Post.sample(3) == Post.sample(3))
     let posts = (1...50).map { Post.sample($0) }
@@ -16,7 +16,7 @@ struct TestingProductTests {
     #expect(DefaultIntakePolicy().violations(in: .sample()).isEmpty)
   }
 
-  @Test("a catalog that was filled pages through its posts, and knows their videos")
+  @Test("a filled catalog pages through its posts, and knows their videos")
   func filled() async throws {
     let catalog = MemoryCatalog()
     catalog.add((1...5).map { Post.sample($0) })
@@ -38,7 +38,7 @@ struct TestingProductTests {
     #expect(found == PublishedPost(post: known, announced: true))
   }
 
-  @Test("a post that says little can be added, and one whose video is there already is passed over")
+  @Test("a post with few facts can be added, and one whose video is there already is skipped")
   func filledWithLittle() async throws {
     let catalog = MemoryCatalog()
     var bare = Post.sample(1)
@@ -63,7 +63,7 @@ struct TestingProductTests {
     let catalog = ScriptedCatalog(base: MemoryCatalog()) { call throws(CatalogError) in
       if call == .claim { throw CatalogError(.locked, "it is locked") }
     }
-    // Another file for the second: that the first is broken is remembered.
+    // A different file for the second call, because the first file's failure is remembered.
     func code(_ services: IngestServices, _ name: String = "b.mp4") async -> FileFailure.Code? {
       guard case .failed(let failure) = await services.publish(folder.file(name)) else { return nil }
       return failure.code

@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "who is not found in the table is looked for again, as lines may be missing",
+    "the table is read again if it shows no holder, as lines may be missing",
     arguments: [(standsIn: 1, readings: 1, isFound: true), (3, 3, true), (9, 4, false)])
   func readAgain(standsIn first: Int, readings expected: Int, isFound: Bool) {
     var readings = 0

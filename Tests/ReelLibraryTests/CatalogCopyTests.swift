@@ -22,7 +22,7 @@ import Testing
     LibraryCopySource(library, host: Self.host)
   }
 
-  /// A library of some dozens of posts whose processes are gone.
+  /// A library with some dozens of posts whose processes have ended.
   private func randomLibrary(
     _ seed: UInt64, steps: Int = 60
   ) async throws -> (stage: SQLiteStage, made: RandomCatalog) {
@@ -57,7 +57,7 @@ import Testing
       _ = try copy(there, LibraryCopyTarget(folder, host: Self.host))
       let again = try await LibraryFolder.prepare(at: folder)
       #expect(try source(again).everything() == before, "seed \(seed), round \(round)")
-      // The source is as it was.
+      // The copy has not changed the source.
       #expect(try here.everything() == before)
       for section in CatalogSection.common where section != .checkpoints {
         #expect(before[section]?.isEmpty == false, "seed \(seed), round \(round): no \(section) to be copied")
@@ -66,7 +66,8 @@ import Testing
     }
   }
 
-  /// Posts are found, searched and known; what was begun goes on under its name, by the next attempt.
+  /// Checks that posts are found, searched and known, and that unfinished intents are resumed under their names, as the
+  /// next attempt.
   private func bothAreOfUse(
     _ stage: SQLiteStage, _ pool: PostgresPool, _ folder: LibraryFolder, _ made: RandomCatalog
   ) async throws {
@@ -102,7 +103,7 @@ import Testing
         #expect(try !changing.removedPosts(of: publication.digest).isEmpty)
       }
       #expect(!made.removed.isEmpty)
-      // Whoever did it is not there any more.
+      // The process that began these changes has ended.
       let left = try changing.unfinishedChanges(after: 0, limit: 99)
       #expect(left.count == changes)
       try changing.release(left)
@@ -113,7 +114,7 @@ import Testing
         let granted = try #require(claim.intent, "\(claim) of \(intent)")
         #expect(open.contains { $0.id == granted.id && $0.key == granted.key })
         #expect(granted.attempt > 1)
-        // It is numbered behind everything that was copied.
+        // Its number comes after all the copied ones.
         let new = try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
         #expect(new.pageNumber ?? 0 > posts.count)
       }
@@ -121,7 +122,7 @@ import Testing
     }
   }
 
-  /// By statements of its own, row by row.
+  /// Compares the tables row by row, with statements of its own.
   @Test func whatWasRemovedAndIsChangingIsThereInEveryCatalog() async throws {
     let (stage, _) = try await randomLibrary(21, steps: 90)
     let (database, back) = (try await TestDatabase(), try await TemporaryLibrary())
@@ -164,7 +165,7 @@ import Testing
     )
     let server = try database.connect()
     for (sqlite, postgres) in zip(inSQLite, onServer) {
-      // Nobody has anything in a copy; and no server keeps a zero in a text.
+      // A copy's rows have no owner, and PostgreSQL can't store NUL in text.
       let before = try first.values(sqlite, as: String.self).map { line in
         line.replacing("\0", with: "\u{FFFD}").replacing(
           /[|][0-9]+$/,
@@ -195,7 +196,7 @@ import Testing
     let worker = try QueueWorker(
       queue, host: "host", destination: "s3://bucket", settings: QueueWorker.Settings())
     #expect(try worker.take(upTo: 2).count == 2)
-    // It has died.
+    // The worker has died.
     try await unpublished(in: one)
 
     let folder = try await TemporaryLibrary().folder.appendingPathComponent("copy").path
@@ -208,14 +209,14 @@ import Testing
     #expect(result.rows(.items) == 3 && result.rows(.workers) == 1)
     #expect(
       try PostgresCopySource(try two.pool()).everything() == PostgresCopySource(try one.pool()).everything())
-    // Its worker is not one of the copy: what it had in its hands is free, and no item is to blame for that.
+    // The copy has no such worker: its items are free, and the death is not counted against them.
     let another = try QueueWorker(
       WorkQueue(try two.pool()), host: "host", destination: "s3://bucket", settings: QueueWorker.Settings())
     #expect(try another.freeWhatIsDue() == 2)
     #expect(try another.take(upTo: 3).map(\.deaths).sorted() == [0, 0, 0])
   }
 
-  /// What is left at `close()` is released; what a dead process held is there all the same.
+  /// Deletes all owners. `close()` releases what its process holds, but what a dead process held would remain.
   private func unpublished(in database: TestDatabase) async throws {
     try database.connect().execute("DELETE FROM reel.owner")
   }
@@ -227,7 +228,7 @@ import Testing
     let other = try await LibraryFolder.prepare(at: folder)
     #expect(try source(other).everything() == source(stage.temporary.library).everything())
     let catalog = try await SQLiteCatalog.open(library: other, host: Self.host)
-    // The objects stay in the first library's folder, which is not the second's own.
+    // The objects stay in the first library's folder, which is not the second library's own store.
     let stores = try await catalog.destinations().map(\.name)
     #expect(stores.contains(CanonicalPath(resolving: stage.temporary.library.mediaPath).fileURL))
     try await catalog.close()
@@ -292,7 +293,7 @@ import Testing
     let folder = try await TemporaryLibrary()
     let path = folder.folder.appendingPathComponent("copy").path
     let meanwhile = InterruptedSource(base: source, after: 1) {
-      // As a process that came and went.
+      // Acts like a process that wrote to the catalog meanwhile.
       try database.connect().execute("UPDATE reel.feed SET revision = revision + 1")
     }
     let error = #expect(throws: CatalogError.self) {
@@ -328,7 +329,7 @@ import Testing
       try connection.close()
       let error = #expect(throws: CatalogError.self) { try copy(source(stage.temporary.library), target) }
       #expect(error?.code == code)
-      // It is as it was.
+      // The catalog is unchanged.
       let looked = try Connection(stage.temporary.library.catalogPath, .readOnly)
       #expect(try looked.value("PRAGMA user_version") == version)
       try looked.close()
@@ -372,7 +373,7 @@ import Testing
     let targets: [any CatalogCopyTarget] = [
       PostgresCopyTarget(try database.pool()), LibraryCopyTarget(folder, host: Self.host),
     ]
-    // Also while it is read again.
+    // The interruptions also cover the second reading, for comparison.
     for target in targets {
       for end in 1...(2 * batches) {
         #expect(throws: CatalogError.self) {
@@ -408,7 +409,7 @@ import Testing
   }
 }
 
-/// Does something before it gives the batch with that number.
+/// Runs `interruption` before batch number `after`.
 private struct InterruptedSource: CatalogCopySource {
   let base: any CatalogCopySource
   let after: Int
@@ -445,7 +446,7 @@ private struct InterruptedSource: CatalogCopySource {
   }
 }
 
-/// Keeps all but the last row of a section, or another value in it.
+/// Drops the last row of a section, or changes a value in it.
 private struct LossyTarget: CatalogCopyTarget {
   let base: any CatalogCopyTarget
   let section: CatalogSection

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What a post costs the database, with few and with many posts in the catalog: a million in the long form.
+/// The cost of a post to the database with few and with many posts in the catalog: a million in the long form.
 @Suite(.besidePostgres, .notQuick) struct CatalogCostTests {
   @Test(.shortTime) func aPostCostsTheSameHoweverManyThereAre() async throws {
     let (few, many) = TestForm.isLong ? (20_000, 1_000_000) : (1_000, 10_000)
@@ -21,10 +21,10 @@ import Testing
     let lateAgain = try cost.askAgain()
     print("published: early \(early), behind \(many) \(late); known: early \(earlyAgain), late \(lateAgain)")
     try await catalog.close()
-    // Not 1: each index of a million entries is a level deeper than one of a thousand.
+    // Not 1: an index of a million entries is a level deeper than one of a thousand.
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(lateAgain.pages <= earlyAgain.pages * 4 / 3)
-    // Of a batch of 32: a look-up (2), T1 (5), and T2 with what is remembered (4).
+    // Statements per batch of 32: the look-up (2), T1 (5), and T2 with what is remembered (4).
     #expect(late.statements * 32 <= 12 && lateAgain.statements * 32 <= 3)
   }
 
@@ -39,7 +39,7 @@ import Testing
     let pool = try stage.database.pool { $0.connections = 1 }
     let catalog = try await open(pool, stage)
     var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
-    // What is new to a connection is planned, and a store gets its number.
+    // A connection plans each statement once, and the store gets its number.
     _ = try cost.publish(10, atOnce: 1)
     let alone = try cost.publish(100, atOnce: 1)
     print("a post alone:", alone)
@@ -70,7 +70,7 @@ import Testing
     try fill(pool, from: 2049, to: 10_000)
     let (early, late) = (try remove(posts[..<1024]), try remove(posts[1024...]))
     print("removed of 10,000: early \(early), late \(late)")
-    // Of a batch of 256: to begin (9), to finish (7), and to strike out.
+    // Statements per batch of 256: begin (9), finish (7), and delete.
     #expect(late.statements * 256 <= 18)
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(try await catalog.status().posts == 10_000 - 2048)
@@ -78,7 +78,7 @@ import Testing
     try await catalog.close()
   }
 
-  /// Posts as the first one, in a second and not in minutes.
+  /// Inserts posts like the first one, within a second instead of minutes.
   private func fill(_ pool: PostgresPool, from first: Int, to last: Int) throws {
     func bytes(_ count: Int) -> String {
       "substring(sha256(convert_to(\(count) || ' ' || i, 'UTF8')) FROM 1 FOR \(count))"
@@ -107,7 +107,7 @@ import Testing
         """,
         "UPDATE reel.feed SET last_page_number = \(last)",
         "UPDATE reel.destination SET posts = \(last), bytes = 1000 * \(last)",
-        // As autovacuum does within a minute.
+        // Autovacuum does the same within a minute.
         "VACUUM ANALYZE reel.intent, reel.post, reel.said, reel.known_file, reel.attempt",
       ] {
         try connection.execute(statement)
@@ -124,7 +124,7 @@ import Testing
 
     init(backend: BackendCost, catalog: PostgresCatalog) { (self.backend, self.catalog) = (backend, catalog) }
 
-    /// As a run does it with new files: looked up, claimed, completed, and remembered.
+    /// Publishes new files as a run does: looks them up, claims, completes, and remembers them.
     mutating func publish(_ count: Int, atOnce most: Int = 32) throws -> BackendCost.PerItem {
       requests = (0..<count).map { _ in sketch.request(sketch.publication()) }
       let firstInode = inode
@@ -150,7 +150,7 @@ import Testing
       }
     }
 
-    /// The files of the last call once more: all are known.
+    /// Looks up the files of the last call again. All are known.
     func askAgain() throws -> BackendCost.PerItem {
       try backend.each(of: requests.count) {
         for start in stride(from: 0, to: requests.count, by: 32) {
@@ -160,7 +160,7 @@ import Testing
       }
     }
 
-    /// How many of them are posts.
+    /// Returns how many of them have posts.
     private func ask(_ batch: [ClaimRequest]) throws -> Int {
       try catalog.contents(
         of: batch.map { ContentQuestion(digest: $0.publication.digest, publication: $0.publication) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What the catalog costs here and now: printed, not judged. Run it in a release build.
+/// The catalog's cost on this machine, printed but not checked. Run it in a release build.
 @Suite(
   .serialized, .enabled(if: ProcessInfo.processInfo.environment["REEL_MEASURE"] != nil, "set REEL_MEASURE"))
 struct CatalogMeasurements {

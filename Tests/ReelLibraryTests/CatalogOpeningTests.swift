@@ -7,7 +7,7 @@ import Testing
 @testable import ReelLibrary
 
 @Suite struct CatalogOpeningTests {
-  /// A plain connection to the file, as any other program has it.
+  /// Opens a plain connection to the file, as any other program would.
   private func plain(_ library: LibraryFolder) throws -> Connection {
     try Connection(library.catalogPath)
   }
@@ -31,7 +31,7 @@ import Testing
     #expect(after == before)
   }
 
-  @Test("opening a second time in one process lets go of no lock of the first")
+  @Test("opening the catalog a second time in one process releases no lock of the first")
   func locksStay() async throws {
     let temporary = try await TemporaryLibrary()
     try await SQLiteCatalog.open(library: temporary.library).close()
@@ -39,11 +39,11 @@ import Testing
     let file = open(path, O_RDWR | O_CLOEXEC)
     try #require(file >= 0)
     defer { close(file) }
-    // Beyond where SQLite locks: it is only to be seen whether it stays.
+    // The lock is beyond the bytes that SQLite locks. Only its survival matters.
     var lock = flock()
     (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) = (Int16(F_WRLCK), Int16(SEEK_SET), 1 << 40, 1)
     try #require(fcntl(file, F_SETLK, &lock) == 0)
-    // What the system says of this one file: the table of all locks changes while it is read.
+    // Reads the locks of this one descriptor, because the table of all locks changes while it is read.
     func isLocked() -> Bool {
       SmallFile.text(of: "/proc/self/fdinfo/\(file)").contains("POSIX  ADVISORY  WRITE")
     }
@@ -70,7 +70,7 @@ import Testing
     #expect(name == nil || !LocalFileSystem.includes(type))
   }
 
-  @Test("a FUSE on a disk of this machine is not shared; any other may be")
+  @Test("a FUSE file system on a local disk is not shared; any other may be")
   func fuseOnADisk() {
     #expect(SharedFileSystem.name(of: 0x6573_5546, isOnDisk: true) == nil)
     #expect(SharedFileSystem.name(of: 0x6969, isOnDisk: true) == "NFS")
@@ -111,7 +111,8 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          // Nobody sees a holder in its own process: for eight on a slow disk the usual ten seconds may be too few.
+          // Within one process no lock holder is detected. With eight on a slow disk, the usual ten seconds may not
+          // suffice.
           let catalog = try await SQLiteCatalog.open(
             library: temporary.library, heartbeat: .seconds(86_400), busyTimeout: .seconds(600))
           _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
@@ -134,20 +135,20 @@ import Testing
     await refuses(temporary, .newerSchema, saying: "schema 99", "schema \(CatalogSchema.version)")
   }
 
-  /// Makes the newest catalog one of the version before ``CatalogSchema/firstWithoutReset``.
+  /// Turns a catalog of the newest version into one of the version before ``CatalogSchema/firstWithoutReset``.
   private static let madeOlder = """
     DROP TRIGGER postGone; DROP TRIGGER postBack;
     DROP TABLE removal; DROP TABLE change; DROP TABLE rewording; DROP TABLE departure;
     PRAGMA user_version = \(CatalogSchema.firstWithoutReset - 1)
     """
 
-  /// It would make checkpoints in its own way (``CheckpointRule``).
-  @Test("a catalog of an older Reel is brought up to date only when nobody else has it open")
+  /// The older Reel would make checkpoints in its own way (``CheckpointRule``).
+  @Test("an older Reel's catalog is migrated only when nobody else has it open")
   func olderReelIsStillThere() async throws {
     let temporary = try await TemporaryLibrary()
     try await SQLiteCatalog.open(library: temporary.library).close()
     let older = try plain(temporary.library)
-    // Its tables were these.
+    // The tables of that version.
     try older.execute(Self.madeOlder)
     for open in [
       { _ = try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .milliseconds(100)) },
@@ -171,7 +172,7 @@ import Testing
     try newer.close()
   }
 
-  @Test("an older Reel that ends meanwhile is waited for")
+  @Test("an older Reel that is about to close the catalog is waited for")
   func olderReelEnds() async throws {
     let temporary = try await TemporaryLibrary()
     try await SQLiteCatalog.open(library: temporary.library).close()
@@ -257,7 +258,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("a catalog that is gone is not a library's beginning, however little is left of it")
+  @Test("a lost catalog is not taken for a new library, however little is left of it")
   func lost() async throws {
     let temporary = try await TemporaryLibrary()
     let library = temporary.library
@@ -270,7 +271,7 @@ import Testing
       await expect(.lost) { _ = try await SQLiteCatalog.openReadOnly(library: library) }
       if !isEmpty { try Data().write(to: URL(fileURLWithPath: library.catalogPath)) }
     }
-    // Without the file that says so, the objects do.
+    // Without the trace file, the objects reveal the loss.
     try FileManager.default.removeItem(at: trace)
     try FileManager.default.createDirectory(atPath: library.mediaPath, withIntermediateDirectories: false)
     let object = URL(fileURLWithPath: library.mediaPath + "/0123456789abcdefghijkl.mp4")

@@ -41,7 +41,7 @@ import Testing
     try CatalogSchema.migrate(db, at: here)
   }
 
-  /// A catalog that a released Reel made must be read for ever.
+  /// A catalog made by any released Reel must stay readable forever.
   @Test func aReleasedVersionStaysAsItIs() {
     #expect(CatalogSchema.migrations.first == CatalogSchema.version1)
     #expect(
@@ -49,12 +49,12 @@ import Testing
       "version 1 was released as it was: append a migration instead")
   }
 
-  /// FNV-1a.
+  /// Returns the FNV-1a hash of `text`.
   private static func fingerprint(_ text: String) -> UInt64 {
     text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 
-  /// Everything that is done for each file must find its rows by an index, however many there are.
+  /// Every statement that runs for each file must find its rows by an index, however many there are.
   @Test func noStatementReadsAWholeTable() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)

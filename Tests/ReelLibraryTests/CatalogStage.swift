@@ -4,17 +4,17 @@ import ReelTestServers
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// A library on which a check plays several processes.
+/// A library on which a check simulates several processes.
 protocol CatalogStage: Sendable {
   var clock: SettableClock { get }
 
-  /// Of the tables that the catalog keeps.
+  /// The version of the catalog's tables.
   var schemaVersion: Int { get }
 
-  /// One more process.
+  /// Opens the catalog as one more process.
   func open() async throws -> any PostCatalog
 
-  /// Ends a process without a word, and comes back when the others can see that it is dead.
+  /// Ends a process abruptly, and returns once the others can see that it is dead.
   func kill(_ catalog: any PostCatalog) async throws
 }
 
@@ -27,8 +27,8 @@ struct SQLiteStage: CatalogStage {
 
   func open() async throws -> any PostCatalog { try await openSQLite() }
 
-  /// Nobody sees a holder in its own process, so a wait has the time-out alone: it is long, for slow disks. And a
-  /// heartbeat between the setting of the clock and what a check then does would renew the lease.
+  /// Opens the catalog with a long timeout for slow disks, since no lock holder is detected within one process. The
+  /// heartbeat is long, too: one between setting the clock and the check's next step would renew the lease.
   func openSQLite(host: String? = nil, heartbeat: Duration = .seconds(86_400)) async throws -> SQLiteCatalog {
     try await SQLiteCatalog.open(
       library: temporary.library, clock: clock, heartbeat: heartbeat, busyTimeout: .seconds(600), host: host)
@@ -56,10 +56,10 @@ final class PostgresStage: CatalogStage {
   let clock = SettableClock()
   let schemaVersion = 9
   let database: TestDatabase
-  /// Of what stands before the server; nil for itself.
+  /// The port of a proxy in front of the server; nil for the server's own.
   let port: Int?
 
-  /// - Parameter port: nil for the server's.
+  /// - Parameter port: The port of a proxy; nil for the server's own port.
   init(port: Int? = nil) async throws {
     database = try await TestDatabase()
     self.port = port
@@ -69,7 +69,7 @@ final class PostgresStage: CatalogStage {
 
   func open() async throws -> any PostCatalog { try await openPostgres() }
 
-  /// Leases go by the server's clock, which nobody can set.
+  /// Opens the catalog with leases that go by the server's clock, which no test can set.
   func openPostgres(
     host: String? = nil, lease: Duration = .seconds(3600), heartbeat: Duration = .seconds(86_400)
   ) async throws -> PostgresCatalog {

@@ -6,7 +6,7 @@ import Testing
 @testable import ReelLibrary
 
 @Suite struct CatalogWriterTests {
-  /// A database with one table, and the writer over it.
+  /// A database with one table, and a writer for it.
   private struct Bench {
     let temporary: TemporaryLibrary
     let database: Database
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("what is written into a file that was moved or removed does not count", arguments: [true, false])
+  @Test("writing to a file that was moved or removed does not succeed", arguments: [true, false])
   func gone(isMoved: Bool) async throws {
     let bench = try await Bench()
     let path = bench.temporary.library.catalogPath
@@ -44,7 +44,7 @@ import Testing
     #expect(error?.code == .unusable && error?.message.contains("was moved, removed or replaced") == true)
   }
 
-  /// Holds the writer up until so many have handed something in.
+  /// Blocks the writer until a given number of changes are queued.
   private final class Hold: Sendable {
     private let catalog: CatalogWriter
     private let isOver = DispatchSemaphore(value: 0)
@@ -125,7 +125,7 @@ import Testing
               try db.run("INSERT INTO t (n) VALUES (?)", [number])
               if number % 4 == 1 { try db.run("INSERT INTO t (n) VALUES (-1)") }
               if number % 4 == 2 { throw CatalogError(.leaseLost, "mine") }
-              // A row that cannot be meant.
+              // An error that can't come from the row itself.
               if number % 8 == 3 { throw SQLiteError(.corrupt, "mine") }
             }
           }

@@ -5,16 +5,16 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What ``UploadCheckpoints`` promises, over both implementations.
+/// The contract of ``UploadCheckpoints``, checked for every implementation.
 @Suite struct CheckpointTests {
   enum Kind: String, CaseIterable, Sendable {
     case memory, sqlite, postgres
 
-    /// That a server is missing is said by the catalog's contract.
+    /// The kinds available here. The catalog's contract tests report a missing server.
     static var installed: [Kind] { allCases.filter { $0 != .postgres || PostgresServer.isInstalled } }
   }
 
-  /// Checkpoints, and how another process sees them.
+  /// Checkpoints, and a way to open them as another process would.
   struct Stage: Sendable {
     let checkpoints: any UploadCheckpoints
     let another: @Sendable () async throws -> any UploadCheckpoints
@@ -58,7 +58,7 @@ import Testing
     #expect(try await another.checkpoint(of: key, in: here) == first)
     try await another.forget(first, of: key, in: here)
     #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == nil)
-    // Forgetting what is not there is no error.
+    // Forgetting a checkpoint that does not exist is not an error.
     try await stage.checkpoints.forget(first, of: key, in: here)
   }
 
@@ -156,7 +156,7 @@ import Testing
     for bad in ["", "a\nb", "a\u{0}", long.secret + "x"] { #expect(UploadCheckpoint(bad, of: digest) == nil) }
   }
 
-  /// The rules of docs/publish.md for secrets: a checkpoint that gets into a message tells nothing.
+  /// The rule for secrets in docs/publish.md: a checkpoint printed in a message reveals nothing.
   @Test func printingACheckpointShowsNoSecret() throws {
     let checkpoint = try checkpoint("https://here.example/files/SECRET")
     var dumped = ""
@@ -166,7 +166,7 @@ import Testing
     #expect(!((checkpoint as Any) is any Encodable))
   }
 
-  /// The catalog, its log and its backup are for their owner alone.
+  /// The catalog, its log and its backup are readable only by their owner.
   @Test func whereTheyLieNobodyElseMayRead() async throws {
     let stage = try await SQLiteStage()
     let catalog = try await stage.openSQLite()

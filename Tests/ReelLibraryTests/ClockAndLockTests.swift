@@ -4,11 +4,11 @@ import Testing
 
 @testable import ReelLibrary
 
-/// Clocks that jump, and locks that were never finished.
+/// Clocks that jump, and lock files that were never finished.
 @Suite struct ClockAndLockTests {
   private let sketch = Sketch()
 
-  @Test("a lock file that a dead process never finished goes with the next owner")
+  @Test("a lock file that a dead process left unfinished is removed by the next owner")
   func unfinishedLock() async throws {
     let stage = try await SQLiteStage()
     let file =
@@ -20,7 +20,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("a clock that jumps ahead costs the living their lease, and nothing is published twice")
+  @Test("a clock that jumps ahead costs live owners their leases, but nothing is published twice")
   func ahead() async throws {
     let stage = try await SQLiteStage()
     let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())
@@ -36,7 +36,7 @@ import Testing
     #expect(try await first.status().posts == 1)
   }
 
-  @Test("a clock that jumps back takes nothing from the living, and gives what the dead held")
+  @Test("a clock that jumps back takes nothing from live owners, and frees what dead ones held")
   func back() async throws {
     let stage = try await SQLiteStage()
     let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())

@@ -97,7 +97,7 @@ import Testing
     try source.backup(to: target)
     #expect(try target.values("SELECT n FROM t ORDER BY n") == [1, 2, 3])
     try target.close()
-    // A target that is locked.
+    // The backup's target is locked.
     let (locked, copy) = (try Connection(other.path), try Connection(other.path))
     try locked.execute("BEGIN IMMEDIATE")
     expect(.busy) { try source.backup(to: copy) }

@@ -3,9 +3,9 @@ import Synchronization
 
 @testable import ReelLibrary
 
-/// What SQLite itself says of a connection.
+/// What SQLite itself reports about a connection.
 enum ConnectionWatch {
-  /// How SQLite would carry `sql` out, a line for each step; its parameters have no values.
+  /// Returns SQLite's query plan for `sql`, one line per step. Its parameters have no values.
   static func plan(of sql: String, in db: Connection) throws -> [String] {
     let plan = try Statement("EXPLAIN QUERY PLAN " + sql, in: db.handle)
     var steps: [String] = []
@@ -19,7 +19,7 @@ final class Commits: Sendable {
   private let counted = Mutex(0)
   var count: Int { counted.withLock { $0 } }
 
-  /// For as long as this object lives.
+  /// Counts the commits on `db`, which must not commit after this object is gone.
   func count(of db: Connection) throws {
     sqlite3_commit_hook(
       try db.handle,
@@ -31,7 +31,7 @@ final class Commits: Sendable {
   }
 }
 
-/// Statements that ran, without their values.
+/// The text of the statements that ran, without their values.
 final class StatementLog {
   private(set) var statements: Set<String> = []
 
@@ -41,7 +41,7 @@ final class StatementLog {
       { _, context, _, text in
         guard let context, let text else { return 0 }
         let sql = String(cString: text.assumingMemoryBound(to: CChar.self))
-        // So SQLite names a trigger that it comes by.
+        // SQLite reports a trigger that it runs in this form.
         if !sql.hasPrefix("--") {
           Unmanaged<StatementLog>.fromOpaque(context).takeUnretainedValue().statements.insert(sql)
         }

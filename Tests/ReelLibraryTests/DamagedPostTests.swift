@@ -6,9 +6,9 @@ import Testing
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// A post whose row can't be read: `reel doctor` tells it.
+/// A post whose row can't be read. `reel doctor` reports it.
 @Suite struct DamagedPostTests {
-  @Test("what can't be read is not removed and not moved, and keeps nothing else from being carried on")
+  @Test("a post that can't be read is neither removed nor moved, and does not block changes to others")
   func inALibrary() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
@@ -22,7 +22,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("the same on a server", .besidePostgres)
+  @Test("a post that can't be read is treated the same way in PostgreSQL", .besidePostgres)
   func onAServer() async throws {
     let database = try await TestDatabase()
     let catalog = try await PostgresCatalog.open(try database.pool())

@@ -9,7 +9,7 @@ import Testing
 @Suite(.shortTime) struct DatabaseTests {
   private static let count = "SELECT count(*) FROM t"
 
-  /// Runs `body` on so many threads of its own, and comes back when all have ended.
+  /// Runs `body` on `count` threads of its own, and returns once all have ended.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable () throws -> Void) async throws {
     try await withThrowingTaskGroup { group in
       for number in 0..<count {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Those that are at the same place.
+  /// Counts the threads that are in the same place at the same time.
   private final class Crowd: Sendable {
     private let now = Mutex(0)
     private let largest = Mutex(0)
@@ -39,9 +39,9 @@ import Testing
     func leave() { now.withLock { $0 -= 1 } }
   }
 
-  // MARK: Turns
+  // MARK: Concurrency
 
-  @Test("as many read at once as may, and one writes beside them")
+  @Test("as many readers as allowed read at once, and one writer writes beside them")
   func readersAtOnce() async throws {
     let place = try TemporaryDatabase()
     let database = try place.database(readers: 3)
@@ -49,7 +49,7 @@ import Testing
     try await onThreads(3) {
       try database.read { db in
         crowd.enter()
-        // None of the three goes on before the others have come.
+        // None of the three continues until all have arrived.
         while crowd.most < 3 { usleep(1000) }
         #expect(try db.number(Self.count) ?? 0 >= 3)
         try database.write { writer in try writer.run("INSERT INTO t VALUES (4)") }
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  // MARK: Its end
+  // MARK: Closing
 
   @Test func closedItIsOfNoUseAndLeavesNothingBeside() throws {
     let place = try TemporaryDatabase()

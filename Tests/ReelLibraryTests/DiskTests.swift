@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// Disks that are full or may not be written to.
+/// Disks that are full or read-only.
 @Suite(.enabled(if: TinyDisk.isPossible, "needs the right to mount"))
 struct DiskTests {
   private let sketch = Sketch()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// Waits until `condition` comes true; the limit only catches what hangs.
+/// Waits until `condition` is true. The time limit only catches hangs.
 func comesTrue(_ condition: () async throws -> Bool) async throws -> Bool {
   let deadline = ContinuousClock.now + .seconds(600)
   while try await !condition() {
@@ -13,15 +13,15 @@ func comesTrue(_ condition: () async throws -> Bool) async throws -> Bool {
   return true
 }
 
-/// Waits until the lock of the owner `name`, who has let go of it, is free. A child of another test holds every
-/// descriptor between its fork and its exec, and with it the lock.
+/// Waits until the lock of the owner `name`, which has released it, is free. A child process of another test inherits
+/// every descriptor, and with it the lock, between its fork and its exec.
 func waitForDeath(of name: String, _ locks: any OwnerLocks) async throws {
   try #require(try await comesTrue { !locks.isHeld(name) }, "somebody still holds the lock \(name)")
 }
 
 extension SQLiteCatalog {
-  /// Ends as a process does that is killed, and comes back once it is as dead as one: its lock is free, and no
-  /// heartbeat that was on its way renews its lease.
+  /// Ends this catalog as if its process had been killed. Returns once its lock is free and no pending heartbeat can
+  /// renew its lease.
   func die() async throws {
     let writing = try writable()
     let name = try #require(writing.lockName, "it has died before")

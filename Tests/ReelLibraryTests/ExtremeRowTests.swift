@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// A catalog is a file: whatever stands in its rows, nothing traps.
+/// A catalog is a file: whatever its rows contain, nothing may trap.
 @Suite(.shortTime) struct ExtremeRowTests {
   private static let columns: [(table: String, columns: [String])] = [
     ("owner", ["pid", "startedAt", "leaseUntil"]), ("destination", ["posts", "bytes"]),
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "each integer column, each extreme",
+    "extreme values in each integer column do not trap",
     arguments: columns.flatMap { table in table.columns.map { (table.table, $0) } })
   func rows(table: String, column: String) async throws {
     let temporary = try await TemporaryLibrary()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// Everything that reads rows. What it says is not looked at.
+  /// Calls everything that reads rows, and ignores the results.
   private func use(_ catalog: SQLiteCatalog, _ destination: Destination) async {
     _ = try? await catalog.status()
     _ = try? await catalog.feedRevision()

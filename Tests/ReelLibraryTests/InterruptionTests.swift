@@ -6,11 +6,11 @@ import Testing
 @testable import ReelLibrary
 
 @Suite(.shortTime) struct InterruptionTests {
-  /// Ends only when it is interrupted.
+  /// A statement that ends only when it is interrupted.
   private static let endless =
     "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"
 
-  @Test("what runs is ended, wherever it is by then", arguments: [0, 100, 1000, 20_000])
+  @Test("a running statement is interrupted, however far it has come", arguments: [0, 100, 1000, 20_000])
   func running(after microseconds: UInt32) throws {
     let place = try TemporaryDatabase()
     let database = try place.database(readers: 1)
@@ -28,7 +28,7 @@ import Testing
           try database.look(endedBy: interruption, work)
         }
       }
-      // The connection is as good as before.
+      // The connection still works.
       #expect(try database.read { db in try db.number("SELECT count(*) FROM t") } == 3)
     }
   }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What is removed, and what is not when somebody else has gone on with it meanwhile.
+/// What a repair removes, and what it leaves because somebody else has used it meanwhile.
 @Suite struct LibraryRepairTests {
   @Test(
-    "an object and its record go once the intent is given up",
+    "an object and its record are removed once the intent is given up",
     arguments: [([true], ["given up", "withdrawn", "removed"]), ([false], ["given up"])])
   func holding(_ answers: [Bool], _ done: [String]) async throws {
     let log = Log()
@@ -25,7 +25,7 @@ import Testing
     #expect(log.entries == done)
   }
 
-  @Test("a name that was given up in a store that can't be listed is told by its row")
+  @Test("a name given up in a store that can't be listed is reported from its row")
   func givenUpUnseen() async throws {
     let catalog = try StaleIntent([], Log(), state: .givenUp)
     let found = try await LibraryExamination(catalog: catalog) { _ in nil }.run().findings
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "a damaged object is replaced in one step, and only when it is proved to be damaged",
+    "a damaged object is replaced in one step, and only once its damage is proved",
     arguments: [
       (StoredAs.sound, [String]()), (.otherBytes, ["replaced"]), (.shorter, ["replaced"]), (.unreadable, []),
       (.gone, ["uploaded"]),
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "what was left under a name that was given up goes, if it is what was stored",
+    "an object left under a name that was given up is removed if it is the one that was stored",
     arguments: [
       (StoredAs.sound, ["withdrawn", "removed"], [Finding.Kind.objectGivenUp], true),
       (.otherBytes, ["withdrawn"], [.objectGivenUp], false), (.gone, ["withdrawn"], [], false),
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "a poster that no post shows is removed once none can come to show it, if it is what was stored",
+    "a poster without a post is removed once no post can use it, if it is the one that was stored",
     arguments: [
       (true, StoredAs.sound, ["given up", "removed"], [String]()), (false, .sound, ["given up"], []),
       (true, .gone, ["given up"], []), (true, .otherBytes, ["given up"], []),
@@ -95,7 +95,7 @@ import Testing
     #expect(log.entries == done && failures.map(\.code) == codes)
   }
 
-  @Test("a poster that the store's database shows is left")
+  @Test("a poster that the store's database shows is kept")
   func shownElsewhere() async throws {
     let log = Log()
     let catalog = try StaleIntent([true], log, state: .unneeded)
@@ -107,7 +107,7 @@ import Testing
     #expect(log.entries == ["given up"] && failures.map(\.code) == ["conflict"])
   }
 
-  @Test("a poster that was named a moment ago is left alone: a post may be about to show it")
+  @Test("a poster that was named only recently is left alone, since a post may be about to use it")
   func young() async throws {
     let log = Log()
     let catalog = try StaleIntent([], log, state: .unneeded)
@@ -120,12 +120,12 @@ import Testing
   }
 }
 
-/// How the object of a post is stored.
+/// The condition of a post's object in the store.
 enum StoredAs: Sendable {
   case sound, otherBytes, shorter, unreadable, gone
 }
 
-/// Has the bytes 1, 2, 3.
+/// Supplies the bytes 1, 2, 3.
 private struct OneFile: RestoreSource {
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
@@ -149,7 +149,7 @@ private final class Log: Sendable {
 
 private let here = Destination("memory:here")
 
-/// A catalog with one intent that nobody goes on with.
+/// A catalog with one abandoned intent.
 private final class StaleIntent: CatalogExamination, CatalogRepair {
   private let object: ExaminedObject
   private let answers: Mutex<[Bool]>

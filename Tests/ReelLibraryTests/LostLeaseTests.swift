@@ -10,8 +10,8 @@ import Testing
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// A process that is stopped right before it removes something, for longer than its lease, takes nothing from whoever has
-/// gone on meanwhile.
+/// A process that is stopped for longer than its lease, right before it removes something, must take nothing from a
+/// process that has continued its work meanwhile.
 @Suite struct LostLeaseTests {
   private let sketch = Sketch()
   private let bytes = [UInt8](repeating: 7, count: 1000)
@@ -23,7 +23,7 @@ import Testing
       bytes: MemoryBytes(bytes: bytes))
   }
 
-  /// As another machine would: the object is stored unless it is found.
+  /// Publishes as another machine would: stores the object unless it finds it.
   private func publish(
     _ request: ClaimRequest, by catalog: any PostCatalog, into store: any Uploader
   ) async throws -> Post {
@@ -59,7 +59,7 @@ import Testing
   ) async throws {
     let memory = MemoryUploader()
     let publication = sketch.publication(try source().digest, to: memory.destination.name)
-    // Stored, and left.
+    // The object is stored, and its intent released.
     let left = try #require(try await first.claim(sketch.request(publication)).intent)
     _ = try await memory.upload(source(), to: left.key) { _ in }
     try await first.release(left, because: .retryLater)
@@ -83,7 +83,7 @@ import Testing
     #expect(memory.keys == posts.map(\.video), "what was given up is gone")
   }
 
-  /// The doctor put its hand on a damaged object, slept, and another one has put it right meanwhile.
+  /// If another process has replaced a damaged object meanwhile, a second replacement does nothing.
   @Test func aDamagedObjectIsNeverMissing() async throws {
     let folder = try TemporaryFolder()
     let store = FolderUploader(root: folder.path(of: "media"))
@@ -96,7 +96,7 @@ import Testing
   }
 }
 
-/// Runs `freeze` right before each removal.
+/// A store that runs `freeze` right before each removal.
 private struct FreezingStore: UploaderDecorator, StoreExamination {
   let base: any Uploader
   let freeze: @Sendable () async throws -> Void

@@ -7,8 +7,8 @@ import Testing
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// A process that lives on, whose catalog could not be written for a while: what it could not give back must not be its own
-/// for ever.
+/// A process that stays alive, but whose catalog could not be written for a while. What it could not release must not
+/// remain its own forever.
 @Suite(.shortTime) struct OwedTests {
   private let sketch = Sketch()
 
@@ -16,7 +16,8 @@ import Testing
     try #require(try await catalog.publish(request, with: sketch))
   }
 
-  /// Claims and fails at everything that `during` keeps from being written; then it is all there to be had.
+  /// Claims intents, fails to release them while `during` blocks writes, and then checks that all of them can be
+  /// claimed again.
   private func check(
     _ catalog: any PostCatalog & PostChanging, during: (() async throws -> Void) async throws -> Void
   ) async throws {
@@ -39,10 +40,10 @@ import Testing
     }
     let again = try #require(try await catalog.claim(requests[0]).intent)
     #expect(again.id == intents[0].id && again.attempt == 2)
-    // What was given up keeps its name to itself.
+    // The intent that was given up keeps its name, so the new one gets another.
     let other = try #require(try await catalog.claim(sketch.request(requests[1].publication)).intent)
     #expect(other.id != intents[1].id && other.attempt == 1)
-    // What is at work is nobody else's, also of the same process.
+    // An intent in progress can't be claimed again, even by the same process.
     #expect(try await catalog.claim(requests[0]).isHeld)
     #expect(try await catalog.claim(requests[2]).isHeld)
     guard case .begun(let resumed)? = try catalog.begin([removal]).first else {
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  /// Nobody asks for it in this process: another one waits for it.
+  /// The process itself does not ask for the intent again: another one waits for it.
   @Test(.besidePostgres) func aSignOfLifeGivesItBack() async throws {
     let stage = try await PostgresStage()
     let catalog = try await stage.openPostgres(heartbeat: .milliseconds(50))
@@ -101,7 +102,7 @@ import Testing
     try await other.close()
   }
 
-  /// The server has done it, and is away before it can say so, for longer than anybody waits.
+  /// The server has committed, but is unreachable before it can answer, for longer than anybody waits.
   @Test(.besidePostgres) func whatWasGrantedAndNeverHeardOfIsFreeAgain() async throws {
     let database = try await TestDatabase()
     let proxy = try CuttingProxy(to: database.server.port)
@@ -112,7 +113,7 @@ import Testing
     let (alone, batched) = (sketch.request(sketch.publication()), sketch.request(sketch.publication()))
     let removal = PostChange(post.id, .removal(Removal(at: Date())))
     func cut(_ body: @escaping @Sendable () async throws -> Void) async throws {
-      // There is a connection to be cut.
+      // Makes sure that there is a connection to cut.
       #expect(try await catalog.status().posts <= 1)
       let before = proxy.cuts
       proxy.arm(.after)
@@ -139,7 +140,7 @@ import Testing
     try await catalog.close()
   }
 
-  /// A post that the server has made, and whose making nobody heard of, is told by who meets it next.
+  /// The server has made a post, but the reply was lost. Whoever claims its video next sends the event.
   @Test(.besidePostgres, arguments: [false, true])
   func whatWasPublishedAndNeverHeardOfIsTold(_ isTriedAgain: Bool) async throws {
     let database = try await TestDatabase()
@@ -180,7 +181,7 @@ import Testing
     try await catalog.close()
   }
 
-  /// The event of a dead process, which the server has handed over without being heard.
+  /// The server has handed a dead process's event over, but the reply was lost.
   @Test(.besidePostgres) func whatWasHandedOverAndNeverHeardOfIsTold() async throws {
     let database = try await TestDatabase()
     let proxy = try CuttingProxy(to: database.server.port)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ReelLibrary
 
-/// The library's own store has no path in the tables, and everybody else knows it by its present one.
+/// The library's own store has no path in the tables. Everywhere else it goes by its present path.
 @Suite struct OwnStoreTests {
-  /// A library whose tables are those of version 2, with a post in each of `stores`: digest and key are numbered.
+  /// A library with the tables of version 2 and a post in each of `stores`. Digests and keys are numbered.
   private func older(_ stores: [String], post urls: [String]) async throws -> TemporaryLibrary {
     let temporary = try await TemporaryLibrary()
     let db = try Connection(temporary.library.catalogPath)
@@ -81,26 +81,26 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("a store of another place is the library's own only when its objects came along")
+  @Test("a store at another place counts as the library's own only if its objects moved along")
   func whatCameAlong() async throws {
     let base = FileManager.default.temporaryDirectory.appendingPathComponent("reel-own-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: base) }
     let former = base.path + "/library/media"
-    // Not there any more, and nothing came along.
+    // The old store is gone, and no object moved along.
     let empty = try await older(["file://\(former)"], post: ["file://\(former)/object-1.mp4"])
     #expect(try await tables(of: empty).names == ["file://\(former)"])
-    // Moved; `--public-base-url` stays.
+    // The library was moved; a `--public-base-url` stays.
     let moved = try await older(["file://\(former)"], post: ["https://media.example.org/object-1.mp4"])
     try store("object-1.mp4", in: moved.library.mediaPath)
     let carried = try await tables(of: moved)
     #expect(carried.names == ["library:media"] && carried.urls == ["https://media.example.org/object-1.mp4"])
-    // A store elsewhere whose objects somebody copied.
+    // The store is elsewhere, and somebody has copied its objects.
     try store("object-1.mp4", in: former)
     let elsewhere = try await older(["file://\(former)"], post: ["file://\(former)/object-1.mp4"])
     try store("object-1.mp4", in: elsewhere.library.mediaPath)
     let left = try await tables(of: elsewhere)
     #expect(left.names == ["file://\(former)"] && left.urls == ["file://\(former)/object-1.mp4"])
-    // A copy of a library that is still there.
+    // The library is a copy, and the original still exists.
     try Data().write(to: base.appendingPathComponent("library/catalog.sqlite"))
     let copied = try await older(["file://\(former)"], post: ["file://\(former)/object-1.mp4"])
     try store("object-1.mp4", in: copied.library.mediaPath)
@@ -108,7 +108,7 @@ import Testing
     #expect(copy.names == ["library:media"] && copy.urls == ["library:media/object-1.mp4"])
   }
 
-  @Test("a library that was moved, and published everything again, has one store with all of it")
+  @Test("a moved library that published everything again has one store with all of it")
   func movedAndPublishedAgain() async throws {
     let former = "file:///nowhere/library/media"
     let temporary = try await older([former, "file:///put/in/below"], post: ["\(former)/object-1.mp4", "x"])
@@ -122,7 +122,7 @@ import Testing
     #expect(tables.checkpoints == 2)
   }
 
-  @Test("whoever had the catalog open before it was brought up to date can make no second store of it")
+  @Test("a process that opened the catalog before its migration can't create a second own store")
   func olderProcess() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
@@ -134,7 +134,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("a store that the library has come to lie around is its own from then on")
+  @Test("a store becomes the library's own once the library is moved around it")
   func aroundAStore() async throws {
     let temporary = try await TemporaryLibrary()
     let sketch = Sketch()
@@ -163,7 +163,7 @@ import Testing
 
   // MARK: Relocating
 
-  @Test("nothing is relocated while somebody is storing there, or when other posts came meanwhile")
+  @Test("nothing is relocated while an upload is under way there, or if the number of posts has changed")
   func relocating() async throws {
     let stage = try await SQLiteStage()
     let (busy, mover) = (try await stage.openSQLite(), try await stage.openSQLite())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// Who is alive, by lock and by lease.
+/// Which owners are alive, according to lock and lease.
 @Suite struct OwnerTests {
   private let sketch = Sketch()
 
@@ -23,7 +23,7 @@ import Testing
     #expect(try await resumes(second, publication))
   }
 
-  @Test("in memory the lock alone tells, however late it is, and one that is let go of is free")
+  @Test("in memory only the lock counts, however much time passes, and a released one is free")
   func inMemory() throws {
     let clock = SettableClock()
     let first = MemoryCatalog(clock: clock)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("a machine that was started anew has nobody left from before, whatever its clock says")
+  @Test("after a reboot no owner from before counts as alive, whatever the clock says")
   func startedAnew() async throws {
     let stage = try await SQLiteStage()
     let publication = sketch.publication()
@@ -74,7 +74,7 @@ import Testing
     #expect(try await second.post(post.id) != nil)
   }
 
-  @Test("a copy of this machine that lives is not called dead by its ids")
+  @Test("a running clone of this machine is not taken for dead because of its ids")
   func copyOfTheMachine() async throws {
     let stage = try await SQLiteStage()
     let publication = sketch.publication()
@@ -91,7 +91,7 @@ import Testing
     #expect(try await second.status().posts == 1)
   }
 
-  @Test("where another kernel may have the file system open, the lease tells for another boot, too")
+  @Test("if another kernel may have the file system open, the lease also decides for other boots")
   func otherBootElsewhere() async throws {
     let stage = try await SQLiteStage()
     let first = try await stage.openSQLite(host: "boot-1 machine")
@@ -104,7 +104,7 @@ import Testing
         isLocal: isLocal)
       return try await second.connection.look { db in try owners.isAlive(owner, in: db) }
     }
-    // Written down anew: the second has struck it out.
+    // Recorded again, because the second catalog has deleted it.
     let (writer, steps) = (try second.writable().writer, try first.writable().steps)
     try await writer.commit { db in try steps.owners.renew(owner, lock: "catalog-gone", in: db) }
     #expect(try await isAlive(isLocal: false))
@@ -130,7 +130,7 @@ import Testing
     #expect(HostIdentity.isOneKernel(one, other) == isOne)
   }
 
-  @Test("an intent is given up for good only while nobody alive holds it")
+  @Test("an intent can be given up for good only while no live process holds it")
   func givingUp() async throws {
     let stage = try await SQLiteStage()
     let publication = sketch.publication()
@@ -151,7 +151,7 @@ import Testing
     #expect(try await !doctor.giveUp(next.id))
   }
 
-  @Test("nor what the process has itself, be its lease over or not")
+  @Test("an intent that the process holds itself can't be given up, even after its lease")
   func givingUpOnesOwn() async throws {
     let stage = try await SQLiteStage()
     let catalog = try await stage.openSQLite()

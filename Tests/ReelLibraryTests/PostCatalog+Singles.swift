@@ -1,6 +1,6 @@
 import ReelCore
 
-// A batch of one, for checks that are about one file.
+// Batches of one, for checks that deal with a single file.
 extension PostCatalog {
   func published(_ publication: Publication) throws(CatalogError) -> PublishedPost? {
     try content(of: publication.digest, publishedAs: publication).post

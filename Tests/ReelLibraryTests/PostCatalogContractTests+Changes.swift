@@ -36,7 +36,7 @@ extension PostCatalogContractTests {
       #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
       #expect(try await catalog.status().kept == 0)
       #expect(try catalog.removedPosts(of: request.publication.digest).map(\.post.id) == [post.id])
-      // The place of the other stays, and no place is given twice.
+      // The other post keeps its number, and no number is used twice.
       let third = try #require(
         try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
       #expect([other.pageNumber, third.pageNumber] == [2, 3])
@@ -56,7 +56,7 @@ extension PostCatalogContractTests {
         #expect(
           try catalog.content(of: publication.digest, publishedAs: publication).removed?.post.id == post.id)
       }
-      // Of another author it is another publication.
+      // With another author it is another publication.
       let other = sketch.publication(publication.digest, by: "bo")
       #expect(try await catalog.publish(sketch.request(other), with: sketch) != nil)
       let again = try #require(
@@ -153,7 +153,7 @@ extension PostCatalogContractTests {
       _ = try catalog.finish([purge])
       try catalog.strikeOut([purge])
       #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
-      // What somebody has put back.
+      // The video was put back into the store, without its poster.
       try catalog.carryOut(.init(post.id, .purge))
       let open = try catalog.begun(.init(post.id, .restoration))
       #expect(open.objects.map(\.key) == [post.video])
@@ -171,7 +171,7 @@ extension PostCatalogContractTests {
       let open = try catalog.begun(.init(post.id, .restoration))
       try catalog.strikeOut([open])
       #expect(try await catalog.post(post.id) == nil)
-      // What it may have stored is to go.
+      // The objects that it may have stored are due for removal.
       #expect(try catalog.expiredPosts(at: stage.clock.now(), after: 0, limit: 9).map(\.post.id) == [post.id])
     },
     CatalogContractTest("a video that has become another post since does not come back beside it") { stage in
@@ -181,7 +181,7 @@ extension PostCatalogContractTests {
       let publication = sketch.publication(by: "ada")
       let post = try #require(try await catalog.publish(sketch.request(publication), with: sketch))
       try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
-      // It becomes one while it is restored.
+      // The video is published again while its post is being restored.
       let open = try catalog.begun(.init(post.id, .restoration))
       let again = sketch.request(publication, again: true)
       let intent = try #require(try await other.claim(again).intent)
@@ -212,7 +212,7 @@ extension PostCatalogContractTests {
       #expect(try await other.publish(sketch.request(there), with: sketch) != nil)
       #expect(try catalog.finish([open]) == [nil])
       #expect(try await catalog.post(post.id) == post)
-      // Anybody's to undo.
+      // Any process may undo the change.
       let left = try other.unfinishedChanges(after: 0, limit: 9)
       #expect(left.map(\.kind) == [.move(to: new, moved: false)])
       #expect(try catalog.areHeld([open]) == [false])
@@ -269,7 +269,7 @@ extension PostCatalogContractTests {
       } else {
         Issue.record("an edit of nothing")
       }
-      // Back again.
+      // Edited a second time.
       try catalog.carryOut(.init(post.id, .edit(PostEdit(caption: "a dog"))))
       #expect(try await find("dog") == [post.id])
       #expect(try await find("cat").isEmpty)
@@ -285,7 +285,7 @@ extension PostCatalogContractTests {
       var open = try catalog.begun(.init(post.id, .move(to: new)))
       #expect(open.kind == .move(to: new, moved: false))
       #expect(open.destination == old)
-      // It is what it was until it has moved.
+      // Until the move is finished, the post is unchanged.
       #expect(try await catalog.post(post.id) == post)
       #expect(try await catalog.claim(request).post?.post.id == post.id)
       open.post.videoURL = "file:///other/\(post.video)"
@@ -301,7 +301,7 @@ extension PostCatalogContractTests {
       } else {
         Issue.record()
       }
-      // Where it was, the video may be published again, by whoever says so.
+      // The video may be published again where it was, if that is requested.
       let second = try #require(
         try await catalog.publish(sketch.request(request.publication, again: true), with: sketch))
       if case .taken(let taken)? = try catalog.begin([PostChange(second.id, .move(to: new))]).first {
@@ -345,12 +345,12 @@ extension PostCatalogContractTests {
       #expect(try await claim(publication.digest, .allow).intent != nil)
       #expect(try await claim(publication.digest, by: "bo").intent != nil)
       #expect(try await claim(publication.digest, in: Destination("file:///fourth")).intent != nil)
-      // Removed, it is what was removed; and back, it is where it was.
+      // A removed post is known as removed; once restored, it is known where it was.
       try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
       #expect(try await claim(publication.digest).removed?.post.id == post.id)
       try catalog.carryOut(.init(post.id, .restoration))
       #expect(try await claim(publication.digest).post?.post.id == post.id)
-      // A move that was given up leaves no such mark.
+      // A move that was given up leaves no such record.
       let other = try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
       let move = try catalog.begun(.init(other.id, .move(to: new)))
       try catalog.strikeOut([move])
@@ -358,7 +358,7 @@ extension PostCatalogContractTests {
       #expect(try await claim(publication.digest).post?.post.id == post.id)
       #expect(try await claim(publication.digest, in: third).post?.post.id == post.id)
       guard let mover = catalog as? any StoreRelocating else { return }
-      // The mark goes with the store that it is of.
+      // The record follows its store.
       try await mover.relocate(publication.destination, to: new, holding: 2, duplicates: .skip)
       #expect(try await claim(publication.digest, in: new).post?.post.id == post.id)
       #expect(try await claim(publication.digest, in: third).post?.post.id == post.id)
@@ -410,7 +410,7 @@ extension PostCatalogContractTests {
       try first.strikeOut([open])
       #expect(try answers(first, moves) == ["begun", "busy"])
       #expect(try answers(first, [moves[1]]) == [posts[0].description])
-      // The later one, and what it was published again after.
+      // Of two posts of one video, the later one is restored, and the former is then refused because of it.
       stage.clock.advance(by: 1)
       let video = sketch.publication(by: "ada")
       let former = try #require(try await first.publish(sketch.request(video), with: sketch))
@@ -478,7 +478,7 @@ extension PostCatalogContractTests {
       try catalog.carryOut(.init(posts[0].id, .edit(PostEdit(caption: "four"))))
       #expect(try await find("three") == [posts[1].id])
       #expect(try await find("four") == [posts[0].id])
-      // The digest of what was removed is never forgotten.
+      // The digest of a removed video is never forgotten.
       try catalog.carryOut(.init(posts[2].id, .removal(removal)))
       _ = try catalog.forgetReadings(besides: "2.0", atMost: 9)
       let failure = FailureRecord(code: "notMedia", message: "text", refused: false, at: stage.clock.now())
@@ -535,20 +535,20 @@ extension PostCatalogContractTests {
       if case .unfinished(let left)? = try second.begin([PostChange(post.id, .restoration)]).first {
         #expect(left.number == open.number)
         #expect(left.kind == .removal(removal))
-        // It is the second's now.
+        // The change now belongs to the second process.
         #expect(try third.unfinishedChanges(after: 0, limit: 9).isEmpty)
         #expect(try second.finish([left]).first??.id == post.id)
         try second.strikeOut([left])
       } else {
         Issue.record("nothing was left")
       }
-      // What is let go of is anybody's.
+      // A released change can be taken over by any process.
       let again = try second.begun(.init(post.id, .restoration))
       try second.release([again])
       let adopted = try third.unfinishedChanges(after: 0, limit: 9)
       #expect(adopted.map(\.number) == [again.number])
       #expect(try third.unfinishedChanges(after: again.number, limit: 9).isEmpty)
-      // Whoever lost it can't carry it on.
+      // The process that lost it can't complete it.
       #expect(try second.finish([again]) == [nil])
       try second.strikeOut([again])
       #expect(try third.finish(adopted).first??.id == post.id)
@@ -569,7 +569,7 @@ extension PostCatalogContractTests {
       _ = try second.finish([same])
       try await stage.kill(second)
       let third = try await stage.changing()
-      // It has moved, and this is still to be told, whatever is asked for.
+      // The post has moved, and its event must be sent first, whatever is requested.
       if case .unfinished(let left)? = try third.begin([PostChange(post.id, .move(to: new))]).first {
         #expect(left.kind == .move(to: new, moved: true))
         #expect(left.destination == Destination("file:///media"))
@@ -737,7 +737,7 @@ extension PostCatalogContractTests {
       #expect(try catalog.removedPost(post.id)?.post.videoURL == "\(new.name)/\(post.video)")
       try catalog.carryOut(.init(post.id, .restoration))
       #expect(try await catalog.post(post.id)?.videoURL == "\(new.name)/\(post.video)")
-      // What is on its way from the one to the other would be taken away in the end.
+      // An unfinished move between the two stores would in the end remove the object.
       _ = try await catalog.publish(sketch.request(sketch.publication(to: old.name)), with: sketch)
       let move = try catalog.begun(.init(post.id, .move(to: old)))
       try catalog.release([move])
@@ -780,14 +780,14 @@ extension PostCatalogContractTests {
   ]
 }
 
-/// Runs `body` on a thread of its own: it blocks.
+/// Runs `body` on a thread of its own, because it blocks.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }
 
-/// Several who change the same few posts, in batches.
+/// A race of several processes that change the same few posts in batches.
 private final class ChangeRace: Sendable {
   private let posts: [PostID]
   private let moment: Date
@@ -796,7 +796,7 @@ private final class ChangeRace: Sendable {
 
   init(posts: [PostID], at moment: Date) { (self.posts, self.moment) = (posts, moment) }
 
-  /// How many changes were carried out.
+  /// The number of changes that were begun.
   var begun: Int { count.load(ordering: .relaxed) }
 
   func run(_ catalog: any PostChanging, seed: UInt64) throws {
@@ -838,7 +838,7 @@ extension PostChanging {
     return open
   }
 
-  /// All of it, as if its objects had come and gone.
+  /// Carries out the whole change, without touching any store.
   func carryOut(_ change: PostChange) throws {
     let open = try begun(change)
     _ = try finish([open])

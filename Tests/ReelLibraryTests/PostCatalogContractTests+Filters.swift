@@ -3,7 +3,7 @@ import ReelCore
 import Testing
 
 extension PostCatalogContractTests {
-  /// Posts 1 to 5, a minute apart: Ada's, nobody's, Bob's, Ada's, Bob's.
+  /// Posts 1 to 5, a minute apart. Their authors are Ada, nobody, Bob, Ada and Bob.
   private static func filled(_ stage: any CatalogStage) async throws -> any PostCatalog {
     let catalog = try await stage.open()
     let sketch = Sketch()

@@ -22,7 +22,7 @@ extension PostCatalogContractTests {
       for digest in [arrived, stored.digest] {
         #expect(try await catalog.posts(of: digest) == [post])
       }
-      // As it came in, and mended otherwise.
+      // The same file unmended, and mended differently.
       #expect(try await catalog.claim(sketch.request(came)).post?.post == post)
       let otherwise = sketch.request(sketch.publication(by: "ann"), arrived: arrived)
       #expect(try await catalog.claim(otherwise).post?.post == post)
@@ -74,7 +74,7 @@ extension PostCatalogContractTests {
         #expect(try await one.claim(first()).intent != nil)
         #expect(try await other.claim(second()).isHeld)
         #expect(try await one.claim(second()).isHeld)
-        // Once it is dead it holds nobody up, and what it meant to store is not what the other stores.
+        // Once the first process is dead it blocks nobody, and its intent is not reused, since it names other bytes.
         try await stage.kill(one)
         let intent = try #require(try await other.claim(second()).intent)
         #expect(intent.attempt == 1 && intent.publication == second().publication)

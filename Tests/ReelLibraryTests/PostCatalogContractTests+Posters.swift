@@ -63,7 +63,7 @@ extension PostCatalogContractTests {
         _ = try await catalog.complete(intent, draft: draft, stored: sketch.stored(intent))
       }
       #expect(try await catalog.status().posts == 0)
-      // Nothing was written: it can still be completed.
+      // Nothing was written, so the intent can still be completed.
       let draft = sketch.draft(poster: try sketch.shown(intent))
       _ = try await catalog.complete(intent, draft: draft, stored: sketch.stored(intent))
     },

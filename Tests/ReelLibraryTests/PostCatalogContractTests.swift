@@ -2,7 +2,7 @@ import ReelCore
 import ReelTestServers
 import Testing
 
-/// Something that every catalog promises.
+/// A promise that every catalog keeps.
 struct CatalogContractTest: Sendable, CustomTestStringConvertible {
   let name: String
   let check: @Sendable (any CatalogStage) async throws -> Void
@@ -15,13 +15,14 @@ struct CatalogContractTest: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-/// What ``PostCatalog`` promises, as named checks.
+/// The contract of ``PostCatalog`` as named checks.
 enum PostCatalogContractTests {
   static let all =
     claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + mended
     + ending + changes
 
-  /// Where SQLite in memory differs from SQLite in a file: who lives, what an end ends, and searching without an index.
+  /// The checks for which SQLite in memory differs from SQLite in a file: liveness, closing, and searching without an
+  /// index.
   static let inMemory = claiming + telling + filters + ending + changes
 }
 

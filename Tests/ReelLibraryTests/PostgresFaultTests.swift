@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// What becomes of publishing when the database, or the way to it, fails.
+/// Publishing while the database, or the connection to it, fails.
 @Suite(.besidePostgres) struct PostgresFaultTests {
   private let sketch = Sketch()
 
@@ -16,7 +16,8 @@ import Testing
       try database.pool(port: proxy.port), lease: .seconds(3600), heartbeat: .seconds(86_400))
   }
 
-  /// Runs `body`, and sends what the proxy held back once somebody waits for it, or when it comes too late.
+  /// Runs `body`, and releases the message that the proxy holds back once a statement waits for a lock, or `body` has
+  /// ended.
   private func releasing<Value: Sendable>(
     _ proxy: CuttingProxy, _ database: TestDatabase, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -84,14 +85,14 @@ import Testing
     try await catalog.close()
   }
 
-  /// The COMMIT was done, or not, and when it is all carried out once more, the server can't take one part of it.
+  /// Whether or not the COMMIT took effect, the repeated transaction contains a row that the server refuses.
   @Test(arguments: [CuttingProxy.Fault.before, .after])
   func aPostIsToldAsOneAlthoughItsRepetitionFails(_ fault: CuttingProxy.Fault) async throws {
     let database = try await TestDatabase()
     let proxy = try CuttingProxy(to: database.server.port)
     let catalog = try await stage(behind: proxy, database)
     let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
-    // The second time that a failure is written, it is an error.
+    // The second insertion of a failure raises an error.
     try database.connect().execute(
       """
       CREATE SEQUENCE public.times;
@@ -119,7 +120,7 @@ import Testing
     try await catalog.close()
   }
 
-  /// In a group: what else is in it has nothing to do with it.
+  /// In a group of transactions, each gets its own result, regardless of the others.
   @Test func ofTasksEachIsToldWhatBecameOfIts() async throws {
     let database = try await TestDatabase()
     let proxy = try CuttingProxy(to: database.server.port)
@@ -146,7 +147,7 @@ import Testing
     }
     #expect(Set(intents.map { $0?.id }) == Set(requests.map(\.newID)))
     #expect(intents.allSatisfy { $0?.attempt == 1 })
-    // The note may have been alone in its group, and refused: closing tells that.
+    // The note may have been alone in its group and refused. Then `close()` reports that.
     do throws(CatalogError) {
       try await catalog.close()
     } catch {
@@ -170,7 +171,7 @@ import Testing
     try await other.close()
   }
 
-  /// It stored under the old name, and comes back.
+  /// The process stored under the old name, and comes back.
   @Test func whoWasCutOffCompletesNothingInAStoreThatWasRelocated() async throws {
     let database = try await TestDatabase()
     let late = try await PostgresCatalog.open(try database.pool())
@@ -235,7 +236,7 @@ import Testing
     try await catalog.close()
   }
 
-  /// Every kind, over three steps each of which is cut off.
+  /// Changes of every kind, in three steps each of which is cut off.
   @Test(arguments: CuttingProxy.Fault.allCases)
   func changesWhoseCommitWasNotAnsweredAreMadeOnce(_ fault: CuttingProxy.Fault) async throws {
     let database = try await TestDatabase()
@@ -285,7 +286,7 @@ import Testing
       let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
       let next = sketch.request(sketch.publication())
       try await server.kill()
-      // What is asked meanwhile waits.
+      // Requests made meanwhile wait.
       async let post = catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
       async let claim = catalog.claim(next)
       try await server.startAgain()
@@ -320,7 +321,7 @@ import Testing
 
   @Test func whoIsStoppedPastItsLeaseIsFencedOff() async throws {
     let database = try await TestDatabase()
-    // No sign of life: as a process that is stopped.
+    // It sends no heartbeat, like a stopped process.
     let first = try await PostgresCatalog.open(
       try database.pool(), lease: .milliseconds(300), heartbeat: .seconds(86_400))
     let second = try await PostgresCatalog.open(try database.pool())
@@ -329,7 +330,7 @@ import Testing
     var taken: Intent?
     while taken == nil { taken = try await second.claim(request).intent }
     #expect(taken?.attempt == 2)
-    // It wakes up, and gives a sign of life: what it held is another's.
+    // It resumes and sends a heartbeat, but another process has its intent.
     try await first.renew()
     await expect(.leaseLost) {
       _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))
@@ -359,7 +360,7 @@ import Testing
     #expect(abs(try #require(post.createdAt).timeIntervalSinceNow) < 3600)
   }
 
-  /// Claims and completes all of `publications` in batches, in an order of its own.
+  /// Claims and completes all `publications` in batches, in random order.
   private static func publish(
     _ publications: [Publication], to catalog: PostgresCatalog, seed: Int, _ sketch: Sketch, _ tally: Tally
   ) throws {
@@ -402,7 +403,7 @@ import Testing
   }
 }
 
-/// Who was told what.
+/// Counts how often each post was reported.
 private final class Tally: Sendable {
   private let told = Mutex<[PostID: Int]>([:])
 
@@ -411,7 +412,7 @@ private final class Tally: Sendable {
   func count(_ post: PostID) { told.withLock { $0[post, default: 0] += 1 } }
 }
 
-/// How the tables come about, and who may do what with them.
+/// How the tables are created, and who may do what with them.
 @Suite(.besidePostgres) struct PostgresSchemaTests {
   private let sketch = Sketch()
 
@@ -500,7 +501,7 @@ private final class Tally: Sendable {
   }
 }
 
-/// The contract once more, over connections that are shared with others from one transaction to the next.
+/// The contract again, over connections that are shared with others from one transaction to the next.
 @Suite(
   .enabled(if: PostgresServer.isInstalled, PostgresServer.absence),
   .enabled(if: PostgresServer.hasBouncer, PostgresServer.bouncerAbsence))

@@ -9,7 +9,7 @@ import Testing
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// Servers that stand by, stall, are full, or are of another time.
+/// Servers that are standbys, stall, are full, or have another version.
 @Suite(.besidePostgres, .notQuick) struct PostgresOutageTests {
   private let sketch = Sketch(seed: 5)
 
@@ -51,7 +51,7 @@ import Testing
     }
     #expect(refused?.message.contains("does not accept writes") == true)
 
-    // Who has both names writes to the first, and to the second from when that is the first.
+    // A catalog with both addresses writes to the primary, and to the second server once that is promoted.
     let both = try await PostgresCatalog.open(try pool(url([first, second], database)))
     let last = sketch.publication()
     let intent = try #require(try await both.claim(sketch.request(last)).intent)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// What was committed on the first is on the second.
+  /// Waits until everything committed on the first server is on the second.
   private func caughtUp(
     _ first: PostgresServer, _ second: PostgresServer, _ database: TestDatabase
   ) async throws {
@@ -101,7 +101,7 @@ import Testing
         .milliseconds(300), .milliseconds(300), .milliseconds(300)
       )
     }
-    // An hour, if it were not for its haste.
+    // Without haste, this would take an hour.
     let hasty = try await open {
       ($0.statementTimeout, $0.connectTimeout, $0.patience, $0.haste) = (
         .seconds(3600), .seconds(3600), .seconds(3600), .milliseconds(300)
@@ -122,7 +122,7 @@ import Testing
     let given = await waiting.value
     #expect(given?.message.contains("did not answer") == true)
     try await server.wake()
-    // It is there again: haste gives up nothing that works.
+    // The server is back: haste abandons nothing that works.
     let other = try await open { _ in }
     other.makeHaste()
     #expect(try await other.claim(sketch.request(sketch.publication())).intent != nil)
@@ -150,7 +150,7 @@ import Testing
     _ = try await catalog.publish(sketch.request(publication), with: sketch)
     disk.fill()
     var (failure, count) = (CatalogError?.none, 0)
-    // Pages that are there already are filled first.
+    // The existing pages are filled first.
     while failure == nil, count < 5000 {
       do throws(CatalogError) {
         let requests = (0..<100).map { _ in sketch.request(sketch.publication()) }
@@ -174,7 +174,7 @@ import Testing
     let database = try await TestDatabase()
     let older = try await PostgresCatalog.open(try database.pool())
     let intent = try #require(try await older.claim(sketch.request(sketch.publication())).intent)
-    // As the next version may: what is new may be left out.
+    // Changes that the next version may make: an older program can ignore what is new.
     try database.connect().execute(
       """
       BEGIN; ALTER TABLE reel.intent ADD COLUMN later bigint; ALTER TABLE reel.post ADD COLUMN later text;
@@ -281,7 +281,7 @@ import Testing
     one.drop()
   }
 
-  /// The most memory that this process has had, in kB.
+  /// The peak memory of this process, in kB.
   private static func peak() -> Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// What strangers say in their captions.
+/// Captions with hostile or unusual text.
 @Suite(.besidePostgres) struct PostgresWritingTests {
   private let sketch = Sketch()
 
@@ -27,20 +27,20 @@ import Testing
     let long = [
       "a" + String(repeating: "\u{FE0F}", count: 700), "ก" + String(repeating: "\u{E48}", count: 1000),
     ]
-    // One letter each, to Swift: what follows the first scalar is part of it.
+    // To Swift, each of these begins with one character: what follows the first scalar is part of it.
     let quoted = ["\u{D4E}'", "\u{D4E}\\", "\u{D4E}':1 'x", "\u{111C2}'", "\u{345}\u{301}"]
     let captions = long + quoted + [String(repeating: "x", count: 5000), "a\0b", "evening"]
     let posts = try publish(captions, to: catalog)
     #expect(posts.map(\.caption) == captions.map { $0.replacing("\0", with: "") })
     #expect(try await found("evening", in: catalog) == posts.suffix(1).map(\.id))
-    // They are found by what they say, too.
+    // Searches by caption find them, too.
     for (caption, post) in zip(captions, posts) {
       #expect(try await found(caption, in: catalog).contains(post.id) || caption.contains("\0"))
     }
     try await catalog.close()
   }
 
-  @Test("who is going to write brings the catalog of an older Reel up to date, who reads can't")
+  @Test("a writer migrates an older Reel's catalog; a reader can't")
   func aCatalogOfAnOlderReelIsThere() async throws {
     let (database, empty) = (try await TestDatabase(), try await TestDatabase())
     try await PostgresCatalog.open(try database.pool()).close()
@@ -62,7 +62,7 @@ import Testing
       posts.append(
         try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch)))
     }
-    // As an older Reel has written them; the second has a backslash before its last u0000.
+    // As an older Reel wrote them. The second has a backslash before its last u0000.
     let written = [#"a\u0000b"#, #"\u0000\u0000c \\u0000"#, "d", #"\\\u0000e"#]
     let read = ["ab", #"c \u0000"#, "d", #"\e"#]
     let db = try database.connect()
@@ -92,7 +92,7 @@ import Testing
     for (post, caption) in zip(posts.prefix(2), read) {
       #expect(try await catalog.post(post.id)?.caption == caption)
     }
-    // The others are healed when the catalog is brought up to date.
+    // The others are repaired by the migration.
     try db.execute(
       """
       DROP TABLE reel.removal, reel.change, reel.departure, reel.lane, reel.policy, reel.throttle, reel.item_history;

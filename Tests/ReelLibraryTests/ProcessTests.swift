@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// The same with processes that really are some: each `processExitsWith` body runs in one of its own.
+/// The same with real processes: each `processExitsWith` body runs in one of its own.
 @Suite struct ProcessTests {
   @Test func whatAKilledProcessHeldGoesOnAtOnce() async throws {
     let temporary = try await TemporaryLibrary()
@@ -32,12 +32,13 @@ import Testing
     #expect(intent.attempt == 2)
     #expect(try await catalog.status().posts == 2)
     try await catalog.close()
-    // A process that another test forks may have held the dead one's lock for a moment: then the next opening removes it.
+    // A process forked by another test may have held the dead one's lock for a moment. Then the next opening removes
+    // it.
     try await SQLiteCatalog.open(library: temporary.library).close()
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.temporaryPath).isEmpty)
   }
 
-  /// Two processes publish the same hundred, one of them dies at any moment: each is a post once.
+  /// Two processes publish the same hundred videos, and one of them dies at some point. Each video gets one post.
   @Test(arguments: 0..<6)
   func twoProcessesPublishEachOnce(round: Int) async throws {
     let temporary = try await TemporaryLibrary()
@@ -74,7 +75,7 @@ import Testing
   }
 }
 
-/// Publishes the same hundred as anybody else who calls this, with names of its own, sixteen at a time.
+/// Publishes the same hundred videos as every other caller, under different names, sixteen at a time.
 private func publishHundred(in library: LibraryFolder, seed: UInt64) async throws {
   let catalog = try await SQLiteCatalog.open(library: library)
   let digests = Sketch(seed: 77)
@@ -93,7 +94,7 @@ private func publishHundred(in library: LibraryFolder, seed: UInt64) async throw
   try await catalog.close()
 }
 
-/// Publishes unless it is a post already; waits while somebody else is at it.
+/// Publishes the video unless it has a post already, and waits while another process is publishing it.
 private func publishOnce(
   _ publication: Publication, into catalog: SQLiteCatalog, with sketch: Sketch
 ) async throws {

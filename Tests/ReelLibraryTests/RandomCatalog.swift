@@ -6,14 +6,14 @@ import ReelTestSupport
 @testable import ReelLibrary
 @testable import ReelPostgres
 
-/// Fills a catalog with everything that one may hold, by what a run does.
+/// Fills a catalog with everything it may contain, through the calls that a run makes.
 struct RandomCatalog {
   private var random: SplitMix64
   private let sketch: Sketch
-  /// Published, unfinished and given up.
+  /// The publications that have posts.
   private(set) var published: [Publication] = []
   private(set) var unfinished: [Intent] = []
-  /// What was published, and is not to come back.
+  /// Publications that were removed and must not come back.
   private(set) var removed: [Publication] = []
 
   init(seed: UInt64) {
@@ -26,7 +26,7 @@ struct RandomCatalog {
   ]
   private static let authors: [String?] = [nil, "ada", "grace\0hopper", "Ω"]
 
-  /// - Parameter stores: where posts are.
+  /// - Parameter stores: The stores that the posts are in.
   mutating func fill(
     _ catalog: any PostCatalog & UploadCheckpoints, steps: Int, stores: [Destination], unsettled: Bool = true
   ) async throws {
@@ -48,11 +48,11 @@ struct RandomCatalog {
         leave(intent)
       case 1:
         try await catalog.release(intent, because: .keyUnusable)
-        // It may be one that was left before.
+        // It may be an intent that was abandoned before.
         unfinished.removeAll { $0.id == intent.id }
       case 2 where intent.poster != nil: try await catalog.release(intent, because: .posterUnusable)
       case 3 where unsettled:
-        // Its process dies with it.
+        // Its process dies holding the intent.
         leave(intent)
       default: try await publish(intent, in: catalog, store)
       }
@@ -61,16 +61,16 @@ struct RandomCatalog {
     if let catalog = catalog as? any PostChanging { try await change(catalog, stores) }
   }
 
-  /// It may have been taken up again since it was left the first time.
+  /// Records an abandoned intent, which may have been abandoned and resumed before.
   private mutating func leave(_ intent: Intent) {
     unfinished.removeAll { $0.id == intent.id }
     unfinished.append(intent)
   }
 
-  /// Changes a post in every way, and leaves each of those in the middle, too.
+  /// Changes posts in every way, and leaves a change of each kind unfinished.
   private mutating func change(_ catalog: any PostChanging, _ stores: [Destination]) async throws {
     let open = Set(unfinished.map(\.publication.digest))
-    // What is published twice is left alone: of the other post it would still be known.
+    // A video that is published twice is left alone: it would still be known through its other post.
     let once = Dictionary(grouping: published) { $0.digest }.values.filter { $0.count == 1 }
       .compactMap(\.first).filter { !open.contains($0.digest) }
       .sorted { $0.digest.hex < $1.digest.hex }
@@ -142,7 +142,7 @@ struct RandomCatalog {
 }
 
 extension CatalogCopySource {
-  /// All that it holds.
+  /// Reads all sections.
   func everything() throws -> [CatalogSection: [CatalogRow]] {
     try read { rows in
       var found: [CatalogSection: [CatalogRow]] = [:]

@@ -5,7 +5,7 @@ import Testing
 @testable import ReelLibrary
 
 @Suite struct ReadingTests {
-  @Test("a row that holds what its column can't is damage, and no crash", arguments: ["NULL", "'text'", "7"])
+  @Test("a value of the wrong type is reported as damage, not a crash", arguments: ["NULL", "'text'", "7"])
   func damagedRow(value: String) async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
@@ -24,7 +24,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("cancelling the task ends what SQLite is at", .shortTime)
+  @Test("cancelling the task interrupts SQLite", .shortTime)
   func cancelled() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)

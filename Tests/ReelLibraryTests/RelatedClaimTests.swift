@@ -6,13 +6,13 @@ import Testing
 
 @testable import ReelPostgres
 
-/// Two whose transactions are under way at once, and who would make two posts of one video: each must see the other,
-/// though neither finds a row of the other's in its way.
+/// Two concurrent transactions that would make two posts of one video. Each must notice the other, although neither is
+/// blocked by a row of the other's.
 @Suite(.besidePostgres, .shortTime) struct RelatedClaimTests {
   fileprivate static let gate = 4713
   private let sketch = Sketch()
 
-  /// A database in which whoever writes to `table` stands still until the gate is opened.
+  /// A database in which every insertion into `table` blocks until the gate is opened.
   private struct Scene {
     let database: TestDatabase
     let gatekeeper: PostgresConnection
@@ -26,7 +26,7 @@ import Testing
         try await PostgresCatalog.open(try database.pool())
       )
       gatekeeper = try database.connect()
-      // Nobody waits for who is about to write a store down.
+      // The stores exist already, so that nobody waits for a transaction that inserts one.
       try gatekeeper.execute(
         "INSERT INTO reel.destination (name) VALUES ('file:///media'), ('file:///other')")
     }
@@ -42,7 +42,7 @@ import Testing
       try gatekeeper.execute("BEGIN; SELECT pg_advisory_xact_lock(\(RelatedClaimTests.gate))")
     }
 
-    /// Both at once, the first a little ahead.
+    /// Runs both at once, the first slightly ahead.
     func race<One: Sendable, Other: Sendable>(
       _ first: @escaping @Sendable () throws -> One, _ second: @escaping @Sendable () throws -> Other
     ) throws -> (One, Other) {
@@ -50,7 +50,7 @@ import Testing
       let ahead = Aside(first)
       try watch.wait(until: "\(PostgresConnection.waitingForAdvisory) = 1")
       let behind = Aside(second)
-      // It waits for the first, or has not seen it.
+      // Until it waits as well, or has ended without noticing the first.
       while !behind.isOver,
         try watch.value("SELECT \(PostgresConnection.waitingForAdvisory)", as: Int.self) != 2
       {
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("of one file, as it is, mended, and mended otherwise, one is claimed at once")
+  @Test("of a file as it is, mended, and mended differently, only one is claimed at a time")
   func mended() async throws {
     let came = sketch.publication(by: "ann")
     func mended() -> ClaimRequest { sketch.request(sketch.publication(by: "ann"), arrived: came.digest) }
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("many who claim the same files in other orders don't wait for each other for ever")
+  @Test("claims for the same files in different orders do not deadlock")
   func orders() async throws {
     let (scene, sketch) = (try await Scene(), sketch)
     let files = (0..<32).map { _ in (came: sketch.digest(), mended: sketch.publication()) }
@@ -104,7 +104,7 @@ import Testing
     try await scene.end()
   }
 
-  /// One post of the video was removed, and its objects are kept.
+  /// A post of the video that was removed with its objects kept.
   private func removed(_ scene: Scene) async throws -> (post: Post, publication: Publication) {
     let publication = sketch.publication()
     let post = try #require(try await scene.one.publish(sketch.request(publication), with: sketch))
@@ -113,7 +113,7 @@ import Testing
     return (post, publication)
   }
 
-  @Test("a video is published again or restored, not both", arguments: [true, false])
+  @Test("a video is published again or restored, but not both", arguments: [true, false])
   func restored(isClaimAhead: Bool) async throws {
     let scene = try await Scene()
     let (post, publication) = try await removed(scene)
@@ -136,7 +136,7 @@ import Testing
     try await scene.end()
   }
 
-  @Test("a video is published in a store or moved there, not both", arguments: [true, false])
+  @Test("a video is published in a store or moved there, but not both", arguments: [true, false])
   func moved(isClaimAhead: Bool) async throws {
     let scene = try await Scene()
     let publication = sketch.publication()
@@ -162,7 +162,7 @@ import Testing
     try await scene.end()
   }
 
-  @Test("of two posts of one video, one comes into a store")
+  @Test("of two posts of one video, only one can move to a store")
   func bothMoved() async throws {
     let scene = try await Scene()
     let (digest, there) = (sketch.digest(), Destination("file:///other"))

@@ -3,7 +3,7 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-/// Values for tests, each different from the next.
+/// Values for tests, each different from the last.
 struct Sketch: Sendable {
   let randomness: SeededRandomness
 
@@ -35,7 +35,7 @@ struct Sketch: Sendable {
       digest: digest ?? self.digest(), size: 100, newKey: ObjectKey(posterNamedBy: randomness))
   }
 
-  /// The poster that `intent` names, stored.
+  /// The poster that `intent` names, as stored.
   func shown(_ intent: Intent) throws -> PostPoster {
     let key = try #require(intent.poster)
     let poster = Poster(
@@ -70,7 +70,7 @@ extension Claim {
 }
 
 extension PostCatalog {
-  /// Claims and completes in one go.
+  /// Claims and completes in one call.
   func publish(_ request: ClaimRequest, with sketch: Sketch) async throws -> Post? {
     guard let intent = try await claim(request).intent else { return nil }
     return try await complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))

@@ -24,7 +24,7 @@ import Testing
     expect(.mismatch) { try db.number("SELECT max(n) FROM t WHERE n > 9") }
   }
 
-  @Test("a row of which nothing is made is passed over, and after the first the rest is not read")
+  @Test("rows mapped to nil are skipped, and nothing is read after the first result")
   func theFirstThatIsWanted() throws {
     let db = try table()
     var read: [Int] = []
@@ -52,7 +52,7 @@ import Testing
     #expect(throws: SQLiteError.self) { try db.run("DELETE FROM t WHERE n = :n", named: ["m": 1]) }
   }
 
-  @Test("values are neither forgotten nor left over", arguments: [[], [1], [1, 2, 3]])
+  @Test("too few or too many values are an error", arguments: [[], [1], [1, 2, 3]])
   func count(values: [Int]) throws {
     expect(.misuse) { try table().run("DELETE FROM t WHERE n IN (?, ?)", values) }
   }

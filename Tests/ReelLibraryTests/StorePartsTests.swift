@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// A store that is listed by pages, held against the rows of a catalog a page at a time.
+/// Compares a store that is listed in pages against the rows of a catalog, a page at a time.
 @Suite struct StorePartsTests {
   struct Way: Sendable, CustomStringConvertible {
     let pageSize: Int
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "what is missing, damaged or unknown is found, whatever the pages",
+    "missing, damaged and unknown objects are found, whatever the pages",
     arguments: [1, 2, 7, 1000, 5000].flatMap {
       [Way(pageSize: $0, isOrdered: true), Way(pageSize: $0, isOrdered: false)]
     })
@@ -31,7 +31,7 @@ import Testing
     #expect(findings.count == expected.count && objects == world.rows.count)
   }
 
-  @Test("however many objects there are, a page of them is held")
+  @Test("however many objects there are, only a page of them is in memory")
   func bounded() async throws {
     let world = try World(Way(pageSize: 10, isOrdered: true), seed: 1)
     for _ in 0..<100 { world.add(.sound) }
@@ -44,7 +44,7 @@ import Testing
     #expect(sizes == [Int](repeating: 10, count: 10) + [0])
   }
 
-  @Test("what is published while the store is listed is not unknown, whichever rows had been read by then")
+  @Test("objects published during the listing are not reported as unknown, whichever rows were read before")
   func meanwhile() async throws {
     let world = try World(Way(pageSize: 10, isOrdered: true), seed: 2)
     for _ in 0..<100 { world.add(.sound) }
@@ -53,7 +53,7 @@ import Testing
     #expect(world.rows.count > 140)
   }
 
-  @Test("a list that never ends is an error")
+  @Test("a listing that never ends is an error")
   func endless() async throws {
     let world = try World(Way(pageSize: 10, isOrdered: true), seed: 3)
     for _ in 0..<100 { world.add(.sound) }
@@ -66,18 +66,18 @@ private enum Fate: CaseIterable { case sound, missing, shorter, unknown, foreign
 
 private let here = Destination("memory:here")
 
-/// A catalog and a store. Used by one task at a time.
+/// A catalog and a store.
 private final class World: CatalogExamination, Uploader, StoreListing, @unchecked Sendable {
-  // Sendable: no two calls of an examination overlap.
+  // Sendable: used by one task at a time, as no two calls of an examination overlap.
   let way: StorePartsTests.Way
   var random: SplitMix64
   private(set) var rows: [String: ExaminedObject] = [:]
   private var stored: [String: Int64] = [:]
-  /// By ``Finding/identity``.
+  /// The expected findings, by ``Finding/identity``.
   private(set) var expected: Set<String> = []
   /// Called after each page of the list.
   var onPage: () -> Void = {}
-  /// What is said for every next page, in place of the truth.
+  /// A token returned for every next page instead of the true one.
   var token: String?
   private let digest: ContentDigest
 
@@ -94,7 +94,7 @@ private final class World: CatalogExamination, Uploader, StoreListing, @unchecke
     let letters = Array("ABCXYZabcxyz0189")
     let drawn = String((0..<22).map { _ in letters.randomElement(using: &random) ?? "0" }) + ".mp4"
     guard fate != .foreign, let key = ObjectKey(drawn) else {
-      // Names of somebody else's, some of which are ordered by their bytes and not as Swift's strings are.
+      // Foreign names, some of which sort differently by bytes than as Swift strings.
       let odd = "\u{65}\u{301}\u{FFFF}\u{10000}".prefix(Int.random(in: 1...3, using: &random))
       stored[String(odd) + drawn] = 1
       return
@@ -128,7 +128,7 @@ private final class World: CatalogExamination, Uploader, StoreListing, @unchecke
   let traits = UploadTraits(atomicCreate: true, resumable: false, verifiesChecksums: false, durable: true)
   var destination: Destination { here }
 
-  /// The token is the last name of the page before; of a store that has no order, a number.
+  /// The token is the last name of the previous page, or in an unordered store a number.
   func page(after token: String?) async throws(UploadError) -> StorePage {
     defer { onPage() }
     let names = stored.keys.sorted { $0.precedes($1) }

@@ -73,7 +73,7 @@ import Testing
     #expect(count.damaged == 3 && count.recordsCompared == 1)
   }
 
-  /// However many there are: pages of the catalog, and so many at once in the store.
+  /// A large library is verified in pages of the catalog, with a bounded number of requests to the store at once.
   @Test func aLargeLibraryIsGoneThroughInPages() async throws {
     let store = DamagedStore()
     let rows = try (0..<5000).map { number in
@@ -138,7 +138,7 @@ import Testing
     #expect(throws: CatalogError.self) { try result.get() }
   }
 
-  // MARK: Telling
+  // MARK: Events
 
   private func run(
     _ rows: [ExaminedObject], _ store: DamagedStore, reading: Bool
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-/// Rows as a catalog would give them.
+/// A catalog that returns the given rows.
 private final class Rows: CatalogExamination {
   private let destination: Destination
   private let rows: [ExaminedObject]
@@ -196,7 +196,7 @@ private final class Rows: CatalogExamination {
   }
 }
 
-/// A store whose objects are damaged in the way that a test says.
+/// A store whose objects are damaged as a test specifies.
 private final class DamagedStore: Uploader {
   enum Damage: Hashable {
     case whole, missing, cut, longer, flipped
@@ -218,10 +218,10 @@ private final class DamagedStore: Uploader {
     self.provesDigests = provesDigests
   }
 
-  /// How many were asked for at once, at most.
+  /// The largest number of concurrent requests.
   var most: Int { gauge.withLock { $0.most } }
 
-  /// The row of an object, and the object with its damage.
+  /// Adds an object with its damage, and returns its row.
   func row(
     _ name: String, _ damage: Damage, state: ExaminedObject.State = .published
   ) throws -> ExaminedObject {

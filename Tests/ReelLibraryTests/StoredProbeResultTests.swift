@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What earlier builds of the same version kept is found out anew, and is not an error.
+/// Results that earlier builds of the same version stored are read anew, and are not an error.
 @Suite struct KeptReadingTests {
   private static let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")
 
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "not remembered, until it was read again",
+    "an outdated result is not used until the file is read again",
     arguments: [
       report(#""its display matrix has no angle; it is shown as it is stored""#), report(""),
       #"{"failure":{"_0":{"code":"truncated","message":"its index (moov) is missing"}}}"#,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// A folder with the place of a database in it, removed when the test lets go of it.
+/// A folder for a database, removed when the test releases it.
 final class TemporaryDatabase: Sendable {
   let folder: String
   let path: String
@@ -25,7 +25,7 @@ final class TemporaryDatabase: Sendable {
 
   func isThere(_ ending: String = "") -> Bool { access(path + ending, F_OK) == 0 }
 
-  /// With a write-ahead log, and a table `t (n)` with the numbers 1 to 3.
+  /// Creates the database with a write-ahead log and a table `t (n)` that has the numbers 1 to 3.
   func filled(checkpoints: CheckpointRule = .ofThisProcess) throws -> Connection {
     let connection = try Connection(path, checkpoints: checkpoints)
     try connection.execute(
@@ -37,7 +37,7 @@ final class TemporaryDatabase: Sendable {
     return connection
   }
 
-  /// A database with that table, one connection that writes and `readers` that read.
+  /// Creates that database, and opens it with one writing connection and `readers` reading ones.
   func database(readers: Int) throws -> Database {
     let path = path
     return Database(writer: try filled(), readers: readers) { try Connection(path, .readOnly) }

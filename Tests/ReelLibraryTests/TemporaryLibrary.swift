@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import ReelLibrary
 
-/// A library folder of a test's own, removed when the test lets go of it.
+/// A test's own library folder, removed when the test releases it.
 final class TemporaryLibrary: Sendable {
   let folder: URL
   let library: LibraryFolder

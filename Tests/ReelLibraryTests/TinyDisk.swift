@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// A file system of a few hundred kilobytes in memory, for tests that may mount one.
+/// A small file system in memory, for tests that may mount one.
 final class TinyDisk: Sendable {
   let path: String
 
-  /// Nil when this process may not mount.
+  /// Returns nil if this process may not mount.
   init?(kilobytes: Int) {
     path = NSTemporaryDirectory() + "reel-disk-\(UUID().uuidString)"
     guard mkdir(path, 0o700) == 0 else { return nil }
@@ -27,7 +27,7 @@ final class TinyDisk: Sendable {
     mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0
   }
 
-  /// Fills what is left.
+  /// Fills the remaining space.
   func fill() {
     let file = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
     let zeros = [UInt8](repeating: 0, count: 4096)

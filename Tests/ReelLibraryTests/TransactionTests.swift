@@ -28,7 +28,7 @@ import Testing
     #expect(try numbers(db) == [1, 2] && !db.isInsideTransaction)
   }
 
-  @Test("one that SQLite has ended itself is told, though nobody in it minded")
+  @Test("a transaction that SQLite itself has rolled back is an error, even if its body ignored that")
   func endedWithin() throws {
     let db = try table()
     #expect(throws: SQLiteError.self) {
@@ -66,7 +66,7 @@ import Testing
     let db = try Connection.inMemory(
       "CREATE TABLE one (id INTEGER PRIMARY KEY); CREATE TABLE many (one INTEGER REFERENCES one (id))")
     expect(.constraint) { try db.run("INSERT INTO many VALUES (1)") }
-    // A name that is misspelt would be a text otherwise.
+    // A misspelled name would otherwise be taken for a string.
     expect(.generic) { try db.run("SELECT \"misspelt\" FROM one") }
   }
 }

@@ -29,7 +29,7 @@ import Testing
     try expectReturned(String?.some("x"), as: "text")
   }
 
-  @Test("a value of another type is an error, and nothing is converted")
+  @Test("a value of another type is an error and is never converted")
   func mismatch() throws {
     let connection = try Connection.inMemory()
     func expectNone<Value: SQLiteValue>(_ type: Value.Type, of expressions: String...) {

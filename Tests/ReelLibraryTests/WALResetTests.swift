@@ -6,9 +6,9 @@ import Testing
 
 @testable import ReelLibrary
 
-/// SQLite's WAL-reset bug (https://www.sqlite.org/wal.html#walresetbug), step by step over the system's library: what
-/// stands still between where a checkpoint reads how far the log goes and where it makes use of it, another connection
-/// meanwhile commits, and begins the log anew.
+/// SQLite's WAL-reset bug (https://www.sqlite.org/wal.html#walresetbug), step by step over the system's library. A
+/// checkpoint is paused after it has read how far the log goes and before it uses that, while another connection
+/// commits and resets the log.
 @Suite(.serialized) struct WALResetTests {
   /// Two connections to one database, as two processes have them.
   private struct Stage {
@@ -30,14 +30,15 @@ import Testing
       #expect(try checkpointer.number("SELECT count(*) FROM t") == 0)
     }
 
-    /// A row in a transaction of its own, for more than one page.
+    /// Inserts a row of more than one page in a transaction of its own.
     func commit(_ number: Int) throws {
       try writer.run(
         "INSERT INTO t VALUES (?, ?)",
         [number, String(repeating: "\(number % 7)", count: 3000) + "\(number)"])
     }
 
-    /// What is wrong with the rows up to `last`, all of which were committed. Read when the log is home and gone.
+    /// Returns what is wrong with the rows up to `last`, all of which were committed. The log is checkpointed and
+    /// removed before they are read.
     func broken(upTo last: Int) throws -> [String] {
       try checkpointer.close()
       try writer.close()
@@ -51,7 +52,7 @@ import Testing
       }
     }
 
-    /// What `work` gives when it is done in the middle of a checkpoint by `checkpointer`.
+    /// Runs `work` in the middle of a checkpoint by `checkpointer`, and returns its result.
     func duringCheckpoint(_ work: @escaping () throws -> Void) throws -> Result<Void, any Error>? {
       let moment = Moment(work: work)
       try withExtendedLifetime(moment) {
@@ -82,12 +83,12 @@ import Testing
     }
   }
 
-  /// - Returns: what is broken, and what came of the commit within the checkpoint.
+  /// - Returns: What is broken, and the result of the commit within the checkpoint.
   private func brokenAfterResetBesideCheckpoint(
     _ rule: CheckpointRule
   ) throws -> (broken: [String], beside: Result<Void, any Error>?) {
     let stage = try Stage(rule)
-    // A log of some length, all of it home.
+    // A log of some length, entirely checkpointed.
     var last = 30
     for number in 1...last { try stage.commit(number) }
     try stage.writer.checkpoint(.passive)
@@ -95,7 +96,7 @@ import Testing
     if case .success = beside { last += 1 }
     var failures: [String] = []
     do {
-      // Some way behind the old log's end, and what begins the log anew.
+      // Commits that do not reach the old log's end, and a checkpoint that resets the log.
       for _ in 0..<2 {
         for _ in 0..<20 {
           try stage.commit(last + 1)
@@ -104,7 +105,7 @@ import Testing
         try stage.writer.checkpoint(.passive)
       }
     } catch let error as SQLiteError where [.corrupt, .inputOutput].contains(error.code) {
-      // What is damaged may show in a commit: a page that is not where it should be (SQLITE_IOERR_SHORT_READ).
+      // Damage may already show in a commit, as a page that is not where it should be (SQLITE_IOERR_SHORT_READ).
       failures.append(error.message)
     }
     return (try failures + stage.broken(upTo: last), beside)
@@ -113,7 +114,7 @@ import Testing
   private static let isAffected = SQLiteLibrary.ofThisProcess.walResetBug == .affected
 
   @Test(
-    "a commit that begins the log anew beside a checkpoint is lost, as SQLite makes them",
+    "with SQLite's own checkpoints, a commit that resets the log during one is lost",
     .enabled(if: isAffected, "SQLite here is \(SQLiteLibrary.ofThisProcess.version), which has no such bug"))
   func bySQLite() throws {
     let (broken, beside) = try brokenAfterResetBesideCheckpoint(.bySQLite(pages: 0))
@@ -121,7 +122,7 @@ import Testing
     #expect(beside != nil && broken != [])
   }
 
-  @Test("beside a checkpoint that Reel makes nobody commits, and nothing is lost")
+  @Test("nobody can commit during a checkpoint that Reel makes, and nothing is lost")
   func alone() throws {
     let (broken, beside) = try brokenAfterResetBesideCheckpoint(.alone(pages: 1_000_000))
     let error = #expect(throws: SQLiteError.self) { try beside?.get() }
@@ -129,7 +130,7 @@ import Testing
     #expect(broken == [])
   }
 
-  @Test("a commit is followed by a checkpoint once the log is long, and the log stays short")
+  @Test("a commit is followed by a checkpoint once the log is long, so the log stays short")
   func automatic() throws {
     let stage = try Stage(.alone(pages: 20))
     var longest = 0
@@ -142,10 +143,10 @@ import Testing
     #expect(!stage.temporary.isThere("-wal"))
   }
 
-  @Test("a checkpoint for which the writer's lock is not to be had is put off, and the commit counts")
+  @Test("a checkpoint that can't get the writer's lock is postponed, and the commit still counts")
   func putOff() throws {
     let stage = try Stage(.alone(pages: 20))
-    // What holds the lock for a moment after each commit, and lets go when it is waited for.
+    // Holds the lock after each commit, and releases it when the writer waits for it.
     let holder = try Connection(stage.temporary.path, .readWrite, checkpoints: .bySQLite(pages: 0))
     var waits = 0
     try stage.writer.whenBusy { _ in
@@ -164,7 +165,7 @@ import Testing
     #expect(try stage.broken(upTo: 15) == [])
   }
 
-  @Test("a log of which a reader needs the beginning is not begun anew, and what it reads stays as it was")
+  @Test("a log whose beginning a reader needs is not reset, and the reader's snapshot does not change")
   func reader() throws {
     let stage = try Stage(.alone(pages: 20))
     for number in 1...10 { try stage.commit(number) }
@@ -183,7 +184,7 @@ import Testing
     #expect(try stage.broken(upTo: 120) == [])
   }
 
-  @Test("a file that was put in the place of the database is not taken for it")
+  @Test("no checkpoint is made once another file has taken the database's place")
   func moved() throws {
     let stage = try Stage(.alone(pages: 1_000_000))
     for number in 1...10 { try stage.commit(number) }
@@ -199,7 +200,7 @@ import Testing
   }
 
   @Test(
-    "which SQLite has the bug",
+    "the versions of SQLite that have the bug",
     arguments: [
       (3_007_000, true), (3_040_001, true), (3_044_005, true), (3_044_006, false), (3_045_000, true),
       (3_046_001, true), (3_050_006, true), (3_050_007, false), (3_051_000, true), (3_051_002, true),
@@ -211,7 +212,7 @@ import Testing
     #expect(CheckpointRule(for: library) == (isAffected ? .alone(pages: 1000) : .bySQLite(pages: nil)))
   }
 
-  @Test("no connection of a library makes a checkpoint by another rule than this process's")
+  @Test("all connections of a library follow this process's checkpoint rule")
   func everyConnection() throws {
     let temporary = try TemporaryDatabase()
     let isAlone: Bool
@@ -219,7 +220,7 @@ import Testing
     for access in [Connection.Access.create, .readWrite] {
       let connection = try Connection(temporary.path, access)
       try connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS t (n)")
-      // SQLite's own are off where Reel makes them.
+      // SQLite's own checkpoints are off where Reel makes them.
       #expect(try connection.number("PRAGMA wal_autocheckpoint") == (isAlone ? 0 : 1000))
       try connection.close()
     }
@@ -234,8 +235,9 @@ extension TemporaryDatabase {
   }
 }
 
-/// The same with processes, at random: Tests/CatalogWriters, several on one library, with pauses in their checkpoints.
-@Suite("Told posts and SQLite's WAL-reset bug", .serialized, .notQuick)
+/// The same with random processes: several instances of Tests/CatalogWriters on one library, with pauses in their
+/// checkpoints.
+@Suite("Reported posts and SQLite's WAL-reset bug", .serialized, .notQuick)
 struct WALResetCampaign {
   private struct Run {
     var told = 0
@@ -249,7 +251,7 @@ struct WALResetCampaign {
   private static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("reel-catalog-writer")
 
-  /// What is wrong with a library on which several processes worked that make checkpoints by `rule`.
+  /// Returns what is wrong with a library after several processes that checkpoint by `rule` have used it.
   private func run(_ rule: String, seed: UInt64) async throws -> Run {
     let temporary = try await TemporaryLibrary()
     var choices = SplitMix64(seed: seed)
@@ -297,7 +299,7 @@ struct WALResetCampaign {
     return run
   }
 
-  @Test("none is lost, and no catalog damaged", .timeLimit(.minutes(240)))
+  @Test("no post is lost, and no catalog damaged", .timeLimit(.minutes(240)))
   func alone() async throws {
     let seed = TestSeed.drawn()
     let count =
@@ -313,9 +315,9 @@ struct WALResetCampaign {
     print("WAL reset: \(count) runs, \(told) told posts, \(ContinuousClock.now - begun); REEL_SEED=\(seed)")
   }
 
-  /// That the campaign would see it: SQLite's own checkpoints, as before, with the same pauses.
+  /// Proves that the campaign would notice the bug: SQLite's own checkpoints, with the same pauses.
   @Test(
-    "with SQLite's own checkpoints some are", .timeLimit(.minutes(240)),
+    "with SQLite's own checkpoints, posts are lost or catalogs damaged", .timeLimit(.minutes(240)),
     .enabled(if: TestForm.isLong, "a long campaign"),
     .enabled(if: SQLiteLibrary.ofThisProcess.walResetBug == .affected, "SQLite here has no such bug"))
   func bySQLite() async throws {
@@ -324,7 +326,7 @@ struct WALResetCampaign {
     while count < 1000, broken.isEmpty || count < 60 {
       let run = try await run("sqlite:50", seed: seed &+ UInt64(count) &* 1000)
       count += 1
-      // `cache clear` may meet another's checkpoint, and say that the catalog is locked.
+      // `cache clear` may meet another process's checkpoint, and report that the catalog is locked.
       if run.lost > 0 || !run.damage.isEmpty || run.failures.contains(where: { $0.contains("malformed") }) {
         broken.append(run)
       }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// The index is never worth a failure: whatever has become of it, a search finds what is in the catalog.
+/// A broken index must never make a search fail: whatever its state, a search finds what is in the catalog.
 @Suite("the index of words") struct WordIndexTests {
   private let sketch = Sketch()
 
@@ -30,7 +30,7 @@ import Testing
 
   private func index(of library: LibraryFolder) -> String { library.path + "/search.sqlite" }
 
-  @Test("it is made when somebody searches, and then has what comes later") func comesLater() async throws {
+  @Test("the first search makes the index, and later posts are added to it") func comesLater() async throws {
     let temporary = try await TemporaryLibrary()
     try await publish(["one harbour"], in: temporary.library)
     #expect(!FileManager.default.fileExists(atPath: index(of: temporary.library)))
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "one that is damaged, or something else, is made anew",
+    "a damaged or foreign index is rebuilt",
     arguments: [
       "DELETE FROM words_data", "DROP TABLE words", "DROP TABLE newest", "PRAGMA user_version = 7",
       "DROP TABLE newest; CREATE TABLE newest (pageNumber, id); INSERT INTO newest VALUES ('x', 'y')",
@@ -58,7 +58,7 @@ import Testing
     #expect(try await found("harbour", in: temporary.library) == ["harbour two", "one harbour"])
   }
 
-  @Test("bytes that are no database are replaced") func rubbish() async throws {
+  @Test("a file that is not a database is replaced") func rubbish() async throws {
     let temporary = try await TemporaryLibrary()
     try await publish(["one harbour"], in: temporary.library)
     try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: index(of: temporary.library)))
@@ -67,7 +67,7 @@ import Testing
       try Connection(index(of: temporary.library), .readOnly).number("SELECT count(*) FROM newest") == 1)
   }
 
-  @Test("where it can't be, each post is looked at") func cannotBe() async throws {
+  @Test("if the index can't be made, each post is searched") func cannotBe() async throws {
     let temporary = try await TemporaryLibrary()
     try await publish(["one harbour", "a street", "harbour two"], in: temporary.library)
     try FileManager.default.createDirectory(
@@ -76,7 +76,7 @@ import Testing
     #expect(try await found("nothing", in: temporary.library) == [])
   }
 
-  @Test("it notices that the catalog is another one, of a backup") func backup() async throws {
+  @Test("a catalog restored from a backup is noticed") func backup() async throws {
     let temporary = try await TemporaryLibrary()
     let library = temporary.library
     try await publish(["one harbour"], in: library)
@@ -93,7 +93,7 @@ import Testing
     #expect(try await found("harbour", in: library) == ["harbour two and a half", "one harbour"])
   }
 
-  @Test("it notices that posts say something else than those of the same numbers in a backup")
+  @Test("posts whose text differs from those of the same numbers in a backup are noticed")
   func rewordedBackup() async throws {
     let temporary = try await TemporaryLibrary()
     let library = temporary.library
@@ -119,7 +119,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("few of many that have the word are found page by page") func pages() async throws {
+  @Test("a few matches among many posts with the word are found page by page") func pages() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
     for number in 0..<60 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// A process of `reel work` has one lease: the queue and the catalog can't disagree about whether it lives.
+/// A process of `reel work` has a single lease, so the queue and the catalog can't disagree about whether it is alive.
 @Suite(.besidePostgres) struct WorkerLeaseTests {
   private let sketch = Sketch()
 
@@ -26,7 +26,7 @@ import Testing
 
     try await late.die()
     #expect(try otherWorker.freeWhatIsDue() == 1)
-    // It comes back, and is told that it has nothing any more: before anybody has taken what it had.
+    // It resumes, and learns that it holds nothing anymore, even before another worker has taken its items.
     #expect(try lateWorker.renew() == false)
     #expect(lateWorker.held.isEmpty)
     #expect(try otherWorker.take(upTo: 1).map(\.id) == [item.id])
@@ -39,13 +39,14 @@ import Testing
     try lateWorker.finish([ItemOutcome(item.id, .failed(code: "corrupt", message: "late"))])
     try otherWorker.finish([ItemOutcome(item.id, .done)])
     #expect(try WorkQueue.status(try stage.database.pool())?.items == [.done: 1])
-    // And it goes on as somebody new.
+    // It continues as a new worker.
     _ = try late.workQueue().enqueue([NewItem(address: SourcePath("/b"), version: "1", size: 1)])
     #expect(try lateWorker.take(upTo: 1).count == 1)
     #expect(try await late.claim(sketch.request(sketch.publication())).intent != nil)
   }
 
-  /// The server hears of the first attempt to write the worker down when the second one is done, and items are taken.
+  /// The server receives the first attempt to register the worker only after the second has succeeded and items are
+  /// taken.
   @Test func aWorkerThatIsWrittenDownLateStrikesOutNoOther() async throws {
     let database = try await TestDatabase()
     let (proxy, direct) = (try CuttingProxy(to: database.server.port), try database.pool())
@@ -78,7 +79,7 @@ import Testing
     let db = try stage.database.connect()
     for _ in 0..<3 {
       try db.execute("UPDATE reel.owner SET lease_until = 0; UPDATE reel.worker SET lease_until = 0")
-      // Written by the same statement: there is no moment between the two.
+      // One statement writes both, so there is no moment between them.
       let isRenewed = try await comesTrue {
         try db.value(
           """

@@ -1,7 +1,7 @@
 @testable import ReelPostgres
 import Testing
 
-/// libpq reads the addresses; it needs no server for that.
+/// Tests of addresses, which libpq parses without a server.
 @Suite(.enabled(if: (try? PostgresLibrary()) != nil, "SKIPPED: libpq is not installed (Debian: libpq5)"))
 struct AddressTests {
   private func address(

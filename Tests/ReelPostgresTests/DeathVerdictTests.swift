@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// Every combination of facts, by the sentences of docs/queue.md.
+/// Every combination of facts, compared against the rules of docs/queue.md.
 @Suite struct DeathVerdictTests {
   @Test func everyVerdict() {
     var seen: Set<DeathVerdict> = []

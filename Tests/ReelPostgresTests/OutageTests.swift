@@ -8,9 +8,9 @@ import Testing
 
 @testable import ReelPostgres
 
-/// A server that is away, as a process sees it.
+/// An unreachable server, as a process sees it.
 @Suite(.besidePostgres) struct OutageTests {
-  /// What was said of waiting.
+  /// Collects the messages about waiting.
   private final class Said: Sendable {
     private let sentences = Mutex<[String]>([])
     var all: [String] { sentences.withLock { $0 } }
@@ -47,7 +47,7 @@ import Testing
       error = #expect(throws: PostgresError.self) { try pool.read { try $0.run("SELECT 1") } }
       #expect(error?.isOutage == true)
     }
-    // Each looked once, and waited no second time; the first look of one was at the connection that it had.
+    // Each tried once and did not wait again. The first try of one of them was on its existing connection.
     #expect(proxy.refused <= tries + 3)
     #expect(said.all.count == 1 && said.all.first?.contains(pool.address.name) == true, "\(said.all)")
   }
@@ -77,12 +77,12 @@ import Testing
   @Test func whoIsInHasteStillFinishesWhatTheServerAnswers() async throws {
     let pool = try await TestDatabase().pool { $0.haste = .milliseconds(400) }
     pool.makeHaste()
-    // Longer in all than anything is waited for.
+    // Together this takes longer than any single wait may.
     for _ in 0..<10 { _ = try pool.read { try $0.run("SELECT pg_sleep(0.05)") } }
     #expect(throws: PostgresError.self) { try pool.read { try $0.run("SELECT pg_sleep(60)") } }
   }
 
-  // MARK: Servers that are there
+  // MARK: Reachable servers
 
   @Test func aServerWithoutAFreeConnectionIsWaitedForAndToldWell() async throws {
     let database = try await TestDatabase()
@@ -97,7 +97,7 @@ import Testing
     let impatient = PostgresPool(address, library: library, settings: settings)
     let error = #expect(throws: CatalogError.self) { _ = try WorkQueue.existing(impatient) }
     #expect(error?.message.contains("no connection left") == true, "\(String(describing: error))")
-    // It is given one as soon as there is one, although it never had any.
+    // It gets a connection as soon as one is free, although it has never had one.
     (settings.patience, settings.silence) = (.seconds(60), .zero)
     settings.onWait = { _ in holder.withLock { $0 = nil } }
     let patient = PostgresPool(address, library: library, settings: settings)
@@ -106,7 +106,7 @@ import Testing
 
   @Test func eachOfSeveralHostsGetsItsTurn() async throws {
     let database = try await TestDatabase()
-    // It takes connections, and says nothing.
+    // This socket accepts connections, but never answers.
     let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(silent) }
     var place = sockaddr_in()
@@ -166,7 +166,7 @@ struct PostgresHostsTests {
       ])
     #expect(
       turns(["hostaddr": "10.0.0.1,10.0.0.2"]) == [["hostaddr": "10.0.0.1"], ["hostaddr": "10.0.0.2"]])
-    // Not ours to make sense of.
+    // Such a combination is left to libpq.
     #expect(turns(["host": "a,b,c", "hostaddr": "10.0.0.1,10.0.0.2"]).isEmpty)
     #expect(
       turns(["host": "a,b", "target_session_attrs": "prefer-standby"]).compactMap {

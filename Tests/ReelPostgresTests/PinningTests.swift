@@ -5,9 +5,10 @@ import Testing
 
 @testable import ReelPostgres
 
-/// What holds at the beginning of every transaction, whatever the server, the database or the role says by itself.
+/// The settings that hold at the beginning of every transaction, whatever the defaults of the server, the database or
+/// the role are.
 @Suite(.besidePostgres) struct PinningTests {
-  /// Each pair of types for which PostgreSQL has no operator of its own is one for which `public` may have one.
+  /// PostgreSQL has no operators of its own for these pairs of types, so `public` may define them.
   private static let trap = """
     CREATE TABLE public.caught (what text);
     CREATE FUNCTION public.caught(a numeric, b integer) RETURNS numeric LANGUAGE plpgsql AS
@@ -27,7 +28,7 @@ import Testing
     let db = try database.connect()
     try db.execute(Self.trap)
     try db.execute("ALTER DATABASE \(database.name) SET search_path = public, pg_catalog, reel")
-    // It works where nothing is pinned.
+    // The trap works on a connection that is not pinned.
     let unpinned = try database.connect()
     _ = try unpinned.rows("SELECT 1::numeric * 1000") { _ in true }
     func caught() throws -> Int? { try db.value("SELECT count(*) FROM public.caught", as: Int.self) }
@@ -57,7 +58,7 @@ import Testing
   private static let unpinned = "public, pg_catalog, reel"
 
   private func checkIsPinned(_ pool: PostgresPool) throws {
-    // Whatever the connection was used for before.
+    // The settings hold whatever the connection was used for before.
     for purpose in [ConnectionSettings.Purpose.steps, .reports, .steps] {
       #expect(try pool.read(for: purpose, Self.path) == "pg_catalog, pg_temp")
       #expect(try pool.transaction { try Self.path($0.connection) } == "pg_catalog, pg_temp")
@@ -72,7 +73,7 @@ import Testing
       "ALTER DATABASE \(database.name) SET search_path = \(Self.unpinned)")
     let pool = try database.pool()
     try checkIsPinned(pool)
-    // Nobody else has the session.
+    // The session is not shared.
     #expect(try pool.withConnection(Self.path) == "pg_catalog, pg_temp")
     #expect(try pool.connect().isDirect)
   }
@@ -94,7 +95,7 @@ import Testing
         #expect(settings == ["off", "30s", "force_generic_plan", "on"])
       }
     }
-    // Others get the server's sessions as they were: nothing is set, and no statement is known by a name.
+    // Other clients get the server's sessions unchanged: nothing is set, and no prepared statements remain.
     for _ in 0..<5 {
       try pool.withConnection { db in
         let (path, plans) = (
@@ -161,7 +162,7 @@ import Testing
     #expect(try known() == 0)
     for id in 2...5 { try add(Int64(id)) }
     #expect(try known() == 1)
-    // As an update of Reel does, or a rolled back transaction.
+    // An update of Reel does this, and so does a transaction that is rolled back.
     try pool.transaction { try $0.run("ALTER TABLE public.t ADD COLUMN more text") }
     try add(6)
     #expect(throws: PostgresError.self) {
@@ -185,7 +186,7 @@ import Testing
     #expect(try commits() == "on")
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply"), ("off", "on")] {
       try database.connect().execute("ALTER DATABASE \(database.name) SET synchronous_commit = '\(given)'")
-      // A connection of before, which goes on as it was, and one of afterwards.
+      // A connection opened earlier keeps its setting; one opened afterwards has the new one.
       let beside = try pool.transaction { _ in try commits() }
       #expect(beside == expected)
       pool.forgetIdle()

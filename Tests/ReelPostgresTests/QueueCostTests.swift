@@ -5,7 +5,7 @@ import ReelTestServers
 import ReelTestSupport
 import Testing
 
-/// What an item costs the database, with few and with many in the queue: a million in the long form.
+/// The cost of an item to the database with few and with many items in the queue: a million in the long form.
 @Suite(.besidePostgres, .notQuick) struct QueueCostTests {
   @Test(.shortTime) func anItemCostsTheSameWhateverTheQueueHolds() async throws {
     let (few, many) = TestForm.isLong ? (20_000, 1_000_000) : (2_000, 10_000)
@@ -17,20 +17,20 @@ import Testing
     let earlyWork = try cost.work(few)
     var late = early
     while cost.enqueued < many { late = try cost.enqueue(few) }
-    // As autovacuum does within a minute.
+    // Autovacuum does the same within a minute.
     try pool.withConnection { try $0.execute("VACUUM ANALYZE reel.item, reel.work") }
     var lateWork = try cost.work(few)
     print("in a queue of \(many), first items:", lateWork)
     while cost.worked < many { lateWork = try cost.work(few) }
     print("enqueued: early \(early), late \(late); taken and finished: early \(earlyWork), last \(lateWork)")
-    // Not 1: each index of a million entries is a level deeper than one of a thousand.
+    // Not 1: an index of a million entries is a level deeper than one of a thousand.
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(lateWork.pages <= earlyWork.pages * 3 / 2)
-    // Of a batch of 32: three to take it, one to finish it; and to look from the beginning now and then.
+    // Statements per batch of 32: three to take it, one to finish it, and now and then a look from the beginning.
     #expect(lateWork.statements * 32 <= 5)
   }
 
-  /// Of 200 that wait, a batch of 32 is one item of each label: the others are not looked at.
+  /// With 200 labels waiting, a batch of 32 takes one item from each of 32 labels, and the others are not read.
   @Test(.shortTime, arguments: [nil, 100]) func manyLabelsCostALookEach(limit: Int?) async throws {
     let pool = try await TestDatabase().pool { $0.connections = 1 }
     let queue = try WorkQueue(pool)
@@ -44,15 +44,15 @@ import Testing
     #expect(work.pages <= 150)
   }
 
-  /// Of so many that wait.
+  /// The items that wait.
   struct Scene: Sendable {
     let count: Int
     var labels = 0
     var limit: Int?
   }
 
-  /// The table of docs/queue.md ("What it costs"), in a release build: the least of ten looks, as the machine has other things to
-  /// do, too.
+  /// The table of docs/queue.md ("What it costs"), in a release build. The minimum of ten looks, because the machine
+  /// does other things, too.
   @Test(
     .serialized, .enabled(if: ProcessInfo.processInfo.environment["REEL_MEASURE"] != nil, "set REEL_MEASURE"),
     arguments: [

@@ -31,10 +31,11 @@ import Testing
       NewItem(address: SourcePath("/uploads/\(name)"), version: version, size: 7)
     }
 
-    /// As if the lease of every worker had run out, and nothing had been amiss before, whatever the time is.
+    /// Makes the lease of every worker count as expired, with no earlier outage, whatever the time is.
     func killAll() throws { try change("lease = 0, lease_until = \(PostgresSchema.now) - 1") }
 
-    /// Changes all workers, or those of a condition, and their leases with them: what a worker's row says of it is a copy.
+    /// Changes the workers that match a condition, and their owners' leases with them, since a worker's row holds a
+    /// copy.
     func change(_ columns: String, table: String = "worker", where condition: String = "true") throws {
       try pool.transaction { tx in
         try tx.run("UPDATE reel.\(table) SET \(columns) WHERE \(condition)")
@@ -48,7 +49,7 @@ import Testing
       try pool.read { db in try db.rows("SELECT deaths FROM reel.work ORDER BY item") { try $0[0] } }
     }
 
-    /// By the tables alone.
+    /// Reads the states from the tables alone.
     func states() throws -> [String: Int64] {
       let rows = try pool.read { db in
         try db.rows("SELECT address, state FROM reel.item JOIN reel.work ON work.item = item.id") {
@@ -110,18 +111,18 @@ import Testing
     #expect(status.reasons.first { $0.code == "corrupt" }?.message == "a\u{FFFD}b")
     #expect(status.workers.count == 1 && status.workers[0].finished == 3 && status.workers[0].failed == 2)
     #expect(status.endedInLastMinute == 3)
-    // What is to be tried again waits for its time, which is now.
+    // An item to be retried waits until its time, which is now.
     #expect(try worker.freeWhatIsDue() == 1)
     #expect(names(try worker.take(upTo: 5)) == ["d", "e"])
   }
 
-  /// A process that is killed right after it has said so leaves both or neither.
+  /// A process that is killed right after its report leaves both or neither.
   @Test func whyAnItemFailedIsWrittenDownWithIt() async throws {
     let bench = try await Bench()
     _ = try bench.enqueue(["a", "b", "c", "d"])
     _ = try bench.queue.enqueue([
       NewItem(address: SourcePath("s3://uploads/e"), version: "1", size: 1),
-      // Two states of one file.
+      // Two versions of one file.
       bench.item("a", version: "2"),
     ])
     func failures() throws -> [String] {
@@ -145,13 +146,13 @@ import Testing
       "host /uploads/c unavailable busy false", " s3://uploads/e denied no false",
     ]
     #expect(try failures() == kept)
-    // What is given back says nothing; what succeeds takes back what was said of it.
+    // An item that is given back records nothing. One that succeeds deletes what was recorded.
     try worker.freeWhatIsDue()
     let again = try worker.take(upTo: 6)
     #expect(names(again) == ["c", "e"])
     try worker.finish([ItemOutcome(again[0].id, .done), ItemOutcome(again[1].id, .givenBack)])
     #expect(try failures() == [kept[0], kept[1], kept[3]])
-    // What is said by one that has lost the item does not count.
+    // The report of a worker that has lost the item does not count.
     let late = try worker.take(upTo: 1)
     try bench.killAll()
     try bench.worker().freeWhatIsDue()
@@ -185,7 +186,7 @@ import Testing
     try bench.killAll()
     #expect(try next.freeWhatIsDue() == 1)
     let again = try next.take(upTo: 2)
-    // Its own lease was over, too: it takes as somebody new.
+    // Its own lease had expired, too: it takes as a new worker.
     let taking = again.isEmpty ? try next.take(upTo: 2) : again
     #expect(names(taking) == ["b"] && taking[0].isInQuestion)
     try late.finish([ItemOutcome(taken[1].id, .failed(code: "corrupt", message: "late"))])
@@ -216,7 +217,7 @@ import Testing
     try first.begin(taken.map(\.id))
     try bench.killAll()
     try bench.worker().freeWhatIsDue()
-    // Any of them may have been the cause: each is taken alone from now on, and only then its deaths count.
+    // Any of them may have been the cause: from now on each is taken alone, and only then its deaths count.
     #expect(try bench.deaths() == [0, 0, 0])
     for death in 1...3 {
       let victim = try bench.worker()
@@ -237,7 +238,7 @@ import Testing
     #expect(try bench.states() == ["deadly": 6, "a": 3, "b": 3])
     let reason = try #require(try WorkQueue.status(bench.pool)?.reasons.first)
     #expect(reason.state == .setAside && reason.code == "workerDied" && reason.message.contains("host"))
-    // Put back, it is as if nobody had died at it.
+    // Once put back, the item has a clean record.
     #expect(try bench.queue.putBack([.setAside]) == 1)
     #expect(try survivor.take(upTo: 10).map(\.isInQuestion) == [false])
   }
@@ -254,7 +255,7 @@ import Testing
     let others = try worker.take(upTo: 4)
     #expect(names(others) == ["c", "d"])
     _ = try bench.enqueue(["e"])
-    // Before what came since, as soon as nothing else is held.
+    // It comes before the items that were enqueued since, as soon as nothing else is held.
     #expect(try worker.take(upTo: 4).isEmpty)
     try worker.finish(others.map { ItemOutcome($0.id, .done) })
     let single = try worker.take(upTo: 4)
@@ -264,7 +265,7 @@ import Testing
     #expect(try names(worker.take(upTo: 4)) == ["e"])
   }
 
-  /// Without a word about how many they are, or how many items each has in hand.
+  /// The verdict does not depend on how many workers there are, or how many items each has in hand.
   @Test func fourThatAreKilledTogetherThreeTimesAccuseNoItem() async throws {
     for inHand in [1, 2] {
       let bench = try await Bench()
@@ -276,7 +277,7 @@ import Testing
         }
         try bench.killAll()
         try bench.worker().freeWhatIsDue()
-        // Who looks has gone when the next ones are killed.
+        // The worker that looks is gone when the next ones are killed.
         try bench.change("lease = 0, lease_until = \(PostgresSchema.now) - 1, hands = '{}'")
         try bench.worker().freeWhatIsDue()
       }
@@ -293,7 +294,7 @@ import Testing
     try bench.killAll()
     #expect(try bench.worker().freeWhatIsDue() == 3)
     #expect(try bench.deaths() == [1, 0, 0])
-    // An older Reel does not say what it has in hand.
+    // An older Reel does not report what it has in hand.
     let older = try bench.worker()
     #expect(try names(older.take(upTo: 3)) == ["b", "c"])
     try bench.change("hands = NULL")
@@ -355,7 +356,7 @@ import Testing
     try bench.change(
       "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
     #expect(try next.freeWhatIsDue() == 1)
-    // Its sign of life, in the name of the row that is gone, comes to its end when it is written down anew.
+    // Its heartbeat for the deleted row ends only after it has registered again.
     let (blocker, watch) = (try bench.pool.connect(), try bench.pool.connect())
     try blocker.execute(
       "SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE reel.owner IN SHARE MODE")
@@ -382,7 +383,7 @@ import Testing
     _ = try bench.enqueue(["a"])
     let victim = try bench.worker()
     try victim.begin(try victim.take(upTo: 1).map(\.id))
-    // It was heard of last before this server was started.
+    // It was last heard of before this server was started.
     try bench.change("lease = 1000 * 86400 * 365::bigint, lease_until = \(PostgresSchema.now) - 1")
     #expect(try bench.worker().freeWhatIsDue() == 1)
     #expect(try bench.deaths() == [0])
@@ -396,7 +397,7 @@ import Testing
       let victim = try bench.worker()
       try victim.begin(try victim.take(upTo: 1).map(\.id))
     }
-    // The lease of one of them is over; the others have not been heard of since, either.
+    // The lease of one has expired; the others have not been heard of since, either.
     try bench.change("lease = 3000, lease_until = \(PostgresSchema.now) + 500")
     try bench.change(
       "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
@@ -412,7 +413,7 @@ import Testing
     _ = try bench.enqueue(["a"])
     let worker = try bench.worker()
     let taken = try worker.take(upTo: 1)
-    // Given back without an answer, and taken again before that was repeated.
+    // The item was given back without an answer, and taken again before that was repeated.
     try bench.pool.transaction { tx in try tx.run("UPDATE reel.work SET attempts = attempts + 1") }
     try worker.finish(taken.map { ItemOutcome($0.id, .givenBack) })
     #expect(try bench.states() == ["a": 1])
@@ -457,7 +458,8 @@ import Testing
     #expect(QueueWord(["1 400"])?.share == 0.01 && QueueWord(["1 400"])?.spread == .milliseconds(800))
     #expect(QueueWord(["1 400", "99 400"])?.share == 1)
 
-    // Whoever may log in may say anything: it adds a look at most, and takes nothing from what others say.
+    // Anybody who may log in may send any notification. At most it causes an extra look, and it hides no other
+    // notification.
     let last = "9223372036854775807"
     for nonsense in [
       "a", " ", "1", "-1 5", "1 -5", "0 1", "1 2 3", "1  2", "+1 2", "１ ２", "\u{1F}", "1 1 ",
@@ -501,7 +503,7 @@ import Testing
     listener.wait(atMost: .milliseconds(100), slice: .milliseconds(1), until: { false })
     #expect(tries.withLock { $0 } == 1 || .now - start > .seconds(1))
     #expect(!listener.isListening)
-    // What came meanwhile was heard by nobody.
+    // The notifications that came meanwhile were lost.
     #expect(listener.wait(atMost: .seconds(600), slice: .milliseconds(1), until: { false }))
     #expect(tries.withLock { $0 } == 3 && listener.isListening && .now - start >= .seconds(3))
   }
@@ -538,12 +540,12 @@ import Testing
       try bench.pool.transaction { tx in
         try tx.run("UPDATE reel.worker SET finished = $1, failed = $1", [.int(extreme)])
       }
-      // One at a time, where it is a suspect.
+      // Suspects are taken one at a time.
       for ending in [ItemOutcome.Ending.givenBack, .failedForNow(code: "denied", message: "no")] {
         for item in try worker.take(upTo: 1) { try worker.finish([ItemOutcome(item.id, ending)]) }
       }
       _ = try WorkQueue.status(bench.pool)
-      // Another dies with one in its hands.
+      // Another worker dies with an item in hand.
       let victim = try bench.worker()
       try victim.begin(try victim.take(upTo: 1).map(\.id))
       for lease in [Int64.max, .min, 0] {
@@ -562,12 +564,12 @@ import Testing
     #expect(try bench.queue.enqueue([first]).new == 1)
     let worker = try bench.worker()
     let taken = try worker.take(upTo: 1)
-    // B had taken its place.
+    // Version B had replaced the file.
     try worker.finish(
       taken.map { ItemOutcome($0.id, .failed(code: "sourceChanged", message: "it has changed")) })
     #expect(try bench.queue.enqueue([second]).new == 1)
     try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
-    // And is A once more.
+    // The file is version A again.
     let foreseen = try bench.queue.wouldEnqueue([first, second])
     #expect(try bench.queue.enqueue([first, second]) == foreseen && foreseen.new == 1)
     #expect(try names(worker.take(upTo: 2)) == ["a"])
@@ -583,13 +585,13 @@ import Testing
       clock: { .now + passed.withLock { $0 } })
     let other = try bench.worker()
     try other.begin(try other.take(upTo: 1).map(\.id))
-    // The database stood still for longer than a lease, and both were silent.
+    // The database stood still for longer than a lease, and both workers were silent.
     try bench.killAll()
     passed.withLock { $0 = .seconds(300) }
     try judge.renew()
     #expect(try judge.freeWhatIsDue() == 1)
     #expect(try bench.deaths() == [0, 0])
-    // Long after that it is a death like any other.
+    // Long after that, a death counts like any other.
     let victim = try bench.worker()
     let taken = try victim.take(upTo: 2)
     try victim.begin([taken[0].id])
@@ -621,18 +623,18 @@ import Testing
     #expect(!pooled.wait(atMost: .seconds(600)) { told.withLock { $0 } > 0 })
     for _ in 0..<3 { #expect(!pooled.wait(atMost: .milliseconds(5), until: { false })) }
     #expect(told.withLock { $0 } == 1)
-    // It ends with the process.
+    // The bouncer ends with the process.
     withExtendedLifetime(bouncer) {}
   }
 
   @Test func whoWaitsIsWokenByWhatIsEnqueued() async throws {
     let bench = try await Bench()
     let listener = QueueListener(bench.queue)
-    // The first one only begins to listen.
+    // The first wait only starts listening.
     listener.wait(atMost: .milliseconds(1), until: { false })
     _ = try bench.enqueue(["a"])
     #expect(listener.wait(atMost: .seconds(600), until: { false }))
-    // And by who stops it.
+    // It can also be stopped.
     listener.wait(atMost: .seconds(600), until: { true })
   }
 

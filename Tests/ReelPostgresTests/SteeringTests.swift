@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// What an operator does about the queue, and what items ask for.
+/// An operator's commands on the queue, and the wishes of items.
 @Suite(.besidePostgres, .shortTime) struct SteeringTests {
   private struct Bench {
     let database: TestDatabase
@@ -57,7 +57,7 @@ import Testing
     return filter
   }
 
-  // MARK: What items ask for
+  // MARK: Wishes of items
 
   @Test func whoHasSomethingElseOfItsOwnTakesNothing() async throws {
     let bench = try await Bench()
@@ -98,7 +98,7 @@ import Testing
     try wrong.finish(
       try wrong.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
     #expect(try bench.items().map(\.decidedBy) == ["vertical", nil])
-    // The same again changes nothing, and neither does a dry run.
+    // Neither enqueuing the same again nor a dry run changes anything.
     #expect(try bench.enqueue(["a", "b"]).known == 2)
     #expect(try bench.enqueue(["a", "b"], ItemWishes(policy: "vertical")).known == 2)
     let asked = ItemWishes(policy: "web")
@@ -117,7 +117,7 @@ import Testing
     let worker = try bench.worker(.init(policy: "vertical"), to: "s3://a")
     try worker.finish(
       try worker.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
-    // Refused by an older Reel, which wrote down no policy.
+    // An older Reel refused it without recording a policy.
     try bench.pool.transaction { try $0.run("UPDATE reel.work SET policy = NULL WHERE state = 4") }
     #expect(try bench.enqueue(["a", "b"], ItemWishes(destination: "s3://a", policy: "web")).new == 1)
     #expect(
@@ -137,7 +137,7 @@ import Testing
     #expect(try unserved() == [])
     try worker.retire()
     try other.retire()
-    // Without a worker there is nothing to be said of any.
+    // Without any worker, nothing is reported as unserved.
     #expect(try unserved() == [])
   }
 
@@ -157,7 +157,7 @@ import Testing
     try bench.enqueue(["a"])
     let taken = try bench.worker().take(upTo: 1)
     #expect(try bench.queue.steer(.cancel, filter { $0.items = taken.map(\.id) }) == 1)
-    // As an older Reel does it.
+    // An older Reel puts items back in this way.
     try bench.pool.transaction { try $0.run("UPDATE reel.work SET state = 0, worker = NULL") }
     #expect(try bench.states() == ["a": .cancelled])
     #expect(try bench.queue.steer(.retry, filter { $0.states = [.cancelled] }) == 1)
@@ -183,7 +183,7 @@ import Testing
   @Test func anOlderWorkerAndALabelSeeEachOther() async throws {
     let bench = try await Bench()
     let old = try bench.database.connect()
-    // One that has begun, and is not to be seen yet.
+    // A transaction that has begun but is not visible yet.
     try old.execute(
       "BEGIN; INSERT INTO reel.worker (host, pid, destination, started_at, lease_until) VALUES ('old', 1, 'file:///x', 0, 9e14)"
     )
@@ -199,7 +199,7 @@ import Testing
     #expect(try db.value("SELECT count(*) FROM reel.worker WHERE knows IS NULL", as: Int.self) == 0)
   }
 
-  /// A worker that dies right after it has finished an item has noted nothing else.
+  /// A worker that dies right after it has finished an item has recorded nothing else.
   @Test func anItemThatIsDoneHasItsEventDelivered() async throws {
     let bench = try await Bench()
     let db = try bench.database.connect()
@@ -215,7 +215,7 @@ import Testing
     let bench = try await Bench()
     try bench.enqueue(["urgent-0", "urgent-1"], priority: 5, ItemWishes(label: "urgent"))
     try bench.enqueue((0..<20).map { "bulk-\($0)" }, ItemWishes(label: "bulk"))
-    // Somebody whose take is not committed yet.
+    // Another worker's take that is not committed yet.
     let other = try bench.database.connect()
     try other.execute("BEGIN; SELECT FROM reel.work WHERE priority = 5 FOR UPDATE")
     #expect(names(try bench.worker().take(upTo: 2)) == ["bulk-0", "bulk-1"])
@@ -223,14 +223,14 @@ import Testing
     #expect(Set(names(try bench.worker().take(upTo: 2))) == ["urgent-0", "urgent-1"])
   }
 
-  /// Each takes as many as there is room for, and locks no more.
+  /// Each worker takes as many as it has room for, and locks no more.
   @Test func whoTakesOfManyLabelsLeavesTheRestToOthers() async throws {
     let bench = try await Bench()
     try bench.enqueue(["urgent-0", "urgent-1"], priority: 5, ItemWishes(label: "urgent"))
     for label in 0..<40 { try bench.enqueue(["one-of-\(label)"], ItemWishes(label: "label-\(label)")) }
     let other = try bench.database.connect()
     try other.execute("BEGIN; SELECT FROM reel.work WHERE priority = 5 FOR UPDATE")
-    // The first who takes stands still in the middle of it.
+    // The first worker to take blocks in the middle of it.
     let third = try bench.database.connect()
     try third.execute(
       """
@@ -256,7 +256,7 @@ import Testing
     try other.execute("ROLLBACK")
   }
 
-  /// What the one operator has seen the other takes away before the first is through.
+  /// While a command waits, another operator's transaction deletes the row that the command has read.
   @Test func aCommandBesideAnotherOperatorsIsNotLost() async throws {
     let bench = try await Bench()
     let queue = bench.queue
@@ -289,7 +289,7 @@ import Testing
     for label in 0..<40 {
       try bench.enqueue((0..<20).map { "\(label)-\($0)" }, ItemWishes(label: "label-\(label)"))
     }
-    // A worker has died with it alone in its hands.
+    // A worker has died with this item alone in hand.
     try bench.pool.transaction {
       try $0.run(
         "UPDATE reel.work SET deaths = 1 FROM reel.item WHERE item.id = work.item AND address = '/uploads/17-0'::bytea"
@@ -302,7 +302,7 @@ import Testing
         #expect(names(items) == ["17-0"])
         break
       }
-      // Once it was met it is next: nothing else is taken alone in its place.
+      // Once a worker has come across it, it is next: no other item is taken alone instead.
       try #require(items.count >= 15)
       try worker.finish(items.map { ItemOutcome($0.id, .done) })
     }
@@ -315,14 +315,14 @@ import Testing
     try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
     let (old, now) = (try bench.database.connect(), try bench.database.connect())
     try old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
-    // As long as one that enqueues is not over, none is removed.
+    // As long as a transaction that enqueues is open, no lane is removed.
     try now.execute("BEGIN; SELECT reel.enqueue('/uploads/b', label => 'other')")
     #expect(try bench.queue.prune(states: [.done], endedBefore: .seconds(-1)) == 1)
     try now.execute("COMMIT")
     #expect(try now.value("SELECT count(*) FROM reel.lane WHERE label = 'acme'", as: Int.self) == 1)
     #expect(try bench.queue.prune(states: [.done], endedBefore: .seconds(-1)) == 0)
     #expect(try now.value("SELECT count(*) FROM reel.lane WHERE label = 'acme'", as: Int.self) == 0)
-    // In a snapshot in which it is still there it would be used, and the item never taken.
+    // In a snapshot that still has the lane, it would be used, and the item never taken.
     let refusal = #expect(throws: PostgresError.self) {
       try old.execute("SELECT reel.enqueue('/uploads/c', label => 'acme')")
     }
@@ -387,7 +387,7 @@ import Testing
     let taken = try worker.take(upTo: 2)
     #expect(names(taken) == ["now"])
     try worker.finish(taken.map { ItemOutcome($0.id, .done) })
-    // Nobody waits an hour for it.
+    // A worker does not wait an hour for it.
     #expect(try worker.isQueueEmpty())
     try bench.pool.transaction { try $0.run("UPDATE reel.work SET due_at = 1 WHERE state = 2") }
     #expect(try !worker.isQueueEmpty())
@@ -408,7 +408,7 @@ import Testing
     let first = Set(names(try worker.take(upTo: 7)))
     #expect(first == ["urgent", "flood-0", "a-0", "b-0", "flood-1", "a-1", "b-1"])
     #expect(Set(names(try bench.worker().take(upTo: 4))) == ["b-2", "flood-2", "flood-3", "flood-4"])
-    // What is taken one at a time is shared out, too: in the mean.
+    // Items taken one at a time are shared out, too, on average.
     try bench.enqueue((0..<20).map { "late-\($0)" }, ItemWishes(label: "late"))
     let other = try bench.worker()
     let taken = try (0..<40).flatMap { _ in
@@ -419,7 +419,7 @@ import Testing
     #expect(taken.count { $0.hasPrefix("late") } > 5 && taken.count { $0.hasPrefix("flood") } > 5)
   }
 
-  /// The order of priorities first, then of turns: which of those whose turn it is are taken is drawn.
+  /// Priorities come first, then turns. Among items with the same turn, the choice is random.
   @Test func turnsAreTheSameHoweverManyLabelsWait() async throws {
     let bench = try await Bench()
     var random = SplitMix64(seed: 41)
@@ -445,7 +445,8 @@ import Testing
         }
         let count = Int.random(in: 1...12, using: &random)
         let taken = Set(names(try worker.take(upTo: count)))
-        // Fewer only where a look goes on behind the last one, at its priority: where one label is all that there is.
+        // A take may return fewer only where it resumes behind the last item at its priority, that is, if there is only
+        // one label.
         let isOneLabel = Set(left.map(\.label)).count == 1
         #expect(taken.count == min(count, left.count) || isOneLabel && !taken.isEmpty)
         let last = places.filter { taken.contains($0.name) }.map(\.place).max {
@@ -540,7 +541,7 @@ import Testing
         }) == 0)
     #expect(try bench.states() == ["a": .failed, "b": .failed, "c": .failed, "d": .waiting])
     #expect(try bench.items().last?.failures == 0)
-    // What is done can't be.
+    // A finished item can't be retried.
     try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
     #expect(try bench.queue.steer(.retry, filter { $0.states = [.done] }) == 0)
     #expect(try bench.queue.steer(.retry, ItemFilter()) == 3)
@@ -594,7 +595,7 @@ import Testing
     func reasons() throws -> [QueueStatus.Reason] { try WorkQueue.status(bench.pool)?.reasons ?? [] }
     #expect(try reasons().map(\.state) == [.later] && reasons()[0].dueAt == bench.items()[0].dueAt)
     try worker.freeWhatIsDue()
-    // As long as nobody takes it again.
+    // The reason stays until the item is taken again.
     #expect(try reasons().map(\.state) == [.waiting] && reasons().map(\.code) == ["unavailable"])
     try worker.finish(
       try worker.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
@@ -605,7 +606,7 @@ import Testing
     #expect(history.map(\.attempt) == [1, 2, 2])
     #expect(history[0].dueAt != nil && history[1].policy == "web" && history[2].takenBy == nil)
     #expect(history[0].takenBy?.hasPrefix("host, process ") == true && history[0].takenAt != nil)
-    // Nothing is told of what simply became a post.
+    // An item that became a post at once has no history.
     #expect(try bench.queue.history(of: taken[1].id).isEmpty)
     try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .failed(code: "x", message: "y")) })
     #expect(try bench.queue.prune(states: [.done, .failed], endedBefore: .seconds(60)) == 0)
@@ -665,7 +666,7 @@ import Testing
       try WorkQueue.status(pool)?.items == [
         .waiting: 2, .taken: 1, .later: 1, .done: 1, .refused: 1, .failed: 1, .setAside: 1,
       ])
-    // The older worker goes on as long as nothing is asked that it does not know.
+    // The older worker continues until an item has a wish that it does not know.
     try db.execute("UPDATE reel.worker SET finished = 1")
     #expect(try queue.enqueue([NewItem(address: SourcePath("/uploads/7"), version: "1", size: 1)]).known == 1)
     let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
@@ -673,7 +674,7 @@ import Testing
     #expect(names(try worker.take(upTo: 1)) == ["8"])
     #expect(names(try worker.take(upTo: 5)) == ["2", "7"])
     #expect(try db.value("SELECT count(*) FROM reel.worker WHERE knows IS NULL", as: Int.self) == 1)
-    // Then its items go to others, and it is told why it can't go on.
+    // Then other workers get its items, and it learns why it can't continue.
     _ = try queue.enqueue(
       [NewItem(address: SourcePath("/uploads/9"), version: "1", size: 1)],
       wishes: ItemWishes(destination: "s3://a"))
@@ -705,7 +706,7 @@ import Testing
     let first = try #require(try enqueue("'/uploads/a', '1'"))
     #expect(try enqueue("'/uploads/a', version => '1'") == first)
     #expect(try enqueue("'/uploads/a', '1', destination => '', author => ''") == first)
-    // The same as the command's.
+    // The command enqueues the same item.
     #expect(try bench.enqueue(["a"]).known == 1)
     _ = try enqueue(
       "'s3://uploads/b.mp4', 'tag \"x\"', 7, label => 'acme', priority => 3, destination => 's3://a', policy => 'web', author => 'ada'"
@@ -716,7 +717,7 @@ import Testing
         [NewItem(address: SourcePath("s3://uploads/b.mp4"), version: "tag \"x\"", size: 7)],
         wishes: ItemWishes(destination: "s3://a", author: "ada")
       ).known == 1)
-    // In its own transaction.
+    // In the app's own transaction.
     try db.execute(
       "BEGIN; INSERT INTO public.\(role) VALUES ('d'); SELECT reel.enqueue('/uploads/d'); ROLLBACK")
     let items = try bench.items()
@@ -760,7 +761,7 @@ import Testing
     ] {
       #expect(throws: PostgresError.self, "\(statement)") { try db.execute(statement) }
     }
-    // Whatever the caller's path leads to, the function means its own tables.
+    // Whatever the caller's search path is, the function uses its own tables.
     try db.execute("CREATE TEMP TABLE item (id bigint); SET search_path = pg_temp, public")
     _ = try enqueue("'/uploads/e'")
     #expect(try bench.items().count == 4)

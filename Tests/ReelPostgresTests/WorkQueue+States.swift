@@ -1,14 +1,14 @@
 @testable import ReelPostgres
 
 extension WorkQueue {
-  /// Puts back what ended in one of `states`, whatever else is true of it.
+  /// Puts back all items that ended in one of `states`.
   func putBack(_ states: [ItemState]) throws -> Int {
     var filter = ItemFilter()
     filter.states = states
     return try steer(.retry, filter)
   }
 
-  /// Forgets what ended in one of `states`.
+  /// Deletes all items that ended in one of `states`.
   func prune(states: [ItemState], endedBefore age: Duration, dryRun: Bool = false) throws -> Int {
     var filter = ItemFilter()
     filter.states = states

@@ -103,7 +103,7 @@ import Testing
     try access.checkSender(request("localhost", [.origin: "https://app.example"]))
     #expect(access.headers(for: "https://app.example")[.accessControlAllowOrigin] == "https://app.example")
     #expect(access.headers(for: "https://evil.example").isEmpty)
-    // What a page's client may send, or is to read, has to be named: else the browser says nothing but that it failed.
+    // Every header that a page's client may send or read must be listed. Otherwise the browser only reports a failure.
     let headers = access.headers(for: "https://app.example")
     func names(_ field: HTTPField.Name) -> Set<String> {
       Set(

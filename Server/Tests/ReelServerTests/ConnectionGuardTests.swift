@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelServer
 
-/// On one thread, as its event loop wants.
+/// The handlers run on one thread, as an event loop requires.
 @MainActor @Suite struct ConnectionGuardTests {
   private let channel = EmbeddedChannel()
   private static let head = HTTPRequest(method: .put, scheme: "http", authority: "localhost", path: "/videos")
@@ -60,7 +60,7 @@ import Testing
     #expect(!channel.isActive)
   }
 
-  /// The decoder would keep all that follows.
+  /// The decoder would buffer everything that follows.
   @Test(arguments: [HTTPRequest.Method.get, .connect])
   func readsNoMoreOfAnotherProtocol(method: HTTPRequest.Method) throws {
     let reads = ReadCounter()
@@ -78,7 +78,7 @@ import Testing
       return
     }
     #expect(seen.headerFields[.connection] == "close")
-    // Of its body there may be more.
+    // The request's body may continue.
     channel.read()
     #expect(reads.count == before + 2)
     try channel.writeInbound(HTTPRequestPart.end(nil))
@@ -87,7 +87,7 @@ import Testing
     _ = try? channel.finish()
   }
 
-  /// Hummingbird closes for no other word.
+  /// Hummingbird closes the connection only for this value.
   @Test(
     arguments: [
       ("Close, TE", "close"), ("close", "close"), ("keep-alive", "keep-alive"), ("closed", "closed"),
@@ -154,7 +154,7 @@ import Testing
     #expect(first.isActive && second.isActive)
     #expect(try !Self.channel(counts, "198.51.100.7").isActive)
     #expect(try Self.channel(counts, "198.51.100.8").isActive)
-    // One that goes makes room.
+    // A connection that closes makes room.
     _ = try first.finish(acceptAlreadyClosed: true)
     #expect(try Self.channel(counts, "198.51.100.7").isActive)
     #expect(try !Self.channel(counts, "198.51.100.7").isActive)

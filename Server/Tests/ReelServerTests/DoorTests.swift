@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelServer
 
-/// A server without its network: requests go in at the door.
+/// A server without its network: requests are handed to its door.
 private final class TestServer: Sendable {
   let uploads = TestUploads()
   let store: UploadStore
@@ -36,7 +36,7 @@ private final class TestServer: Sendable {
       catalog: catalog, metrics: metrics, publicURL: "")
   }
 
-  /// The path of a new address for one upload.
+  /// Returns the path of a new address for one upload.
   func address() -> String {
     UploadTicket(author: "ada", maxSize: nil, expires: store.now + 3_600).path(signedWith: key)
   }
@@ -119,7 +119,8 @@ private final class TestServer: Sendable {
     #expect(await server.ask(.put, address, [:], "a video").status == .created)
   }
 
-  /// What no shared catalog could look up would be judged every minute, for ever.
+  /// An author that is too long for shared catalogs could not be looked up, and its upload would be judged every minute
+  /// forever.
   @Test func anAuthorIsNoLongerThanCatalogsTake() async throws {
     let server = try TestServer()
     for (length, put, sign) in [(2_000, 201, 201), (2_001, 400, 400)] {
@@ -139,7 +140,7 @@ private final class TestServer: Sendable {
 
   @Test func aFormThatCannotFitIsRefusedByItsLength() async throws {
     let server = try TestServer(maxSize: 1_000)
-    // A form of 1,000 bytes of video may have so much besides; what is said and not brought is a 400.
+    // A form with 1,000 bytes of video may have this much besides. A body that is shorter than stated is a 400.
     for (length, status) in [(66_537, 413), (66_536, 400)] {
       let headers: HTTPFields = [.contentType: Self.formType, .contentLength: "\(length)"]
       #expect(await server.ask(.post, server.address(), headers, Self.form).status.code == status)
@@ -188,12 +189,12 @@ private final class TestServer: Sendable {
       #expect(await server.tus(method, place).status == .notFound)
     }
     #expect(await server.tus(.post, address, [.uploadLength: "8"], "a video!").status == .created)
-    // With a verdict it stays spent.
+    // Once there is a verdict, the address stays spent.
     #expect(await server.tus(.delete, place).status == .noContent)
     #expect(await server.tus(.head, place).status == .ok)
   }
 
-  /// Somebody has to be told of it; begun anew, its address would make a second post.
+  /// Its post must be reported. If the upload could be restarted, its address would make a second post.
   @Test(arguments: [false, true])
   func whatMayBeAPostIsNotGivenUp(byAnAddress: Bool) async throws {
     let server = try TestServer()
@@ -206,8 +207,8 @@ private final class TestServer: Sendable {
     #expect(try await server.store.find(id).isComplete)
   }
 
-  /// Asked where an upload stands that can't be judged just now, a client that takes the answer for a failure of the upload
-  /// begins anew (tus-js-client does, but for a 423).
+  /// A client that asks for the offset of an upload that can't be judged just now may take the answer for a failure,
+  /// and start over (tus-js-client does for every status but 423).
   @Test func whatCannotBeJudgedNowIsNotBegunAnew() async throws {
     let uploader = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
       throw UploadError(.unavailable, "away")
@@ -232,7 +233,7 @@ private final class TestServer: Sendable {
     #expect(try await server.posts().first?.size == 7)
   }
 
-  /// A whole upload needs nothing of the draft; a part does.
+  /// A whole upload needs nothing from the draft, but a part does.
   @Test(arguments: ["4", "7", "8", "x"]) func anotherVersionsWholeUploadIsTaken(version: String) async throws
   {
     let server = try TestServer()
@@ -309,7 +310,7 @@ private final class TestServer: Sendable {
   func whereThereIsNoRoomItIsNotWell(room: Int64, status: Int) async throws {
     let server = try TestServer(room: room)
     #expect(await server.ask(.get, "/healthz").status.code == status)
-    // An upload of unknown length has no more room than that.
+    // An upload of unknown length needs the same room.
     let answer = await server.ask(.put, "/videos", [.transferEncoding: "chunked"], "a video")
     #expect(answer.status.code == (status == 200 ? 201 : 507))
   }

@@ -11,7 +11,7 @@ import Testing
     "--b\r\nContent-Disposition: form-data; name=\(name)\r\n\r\n\(value)\r\n"
   }
 
-  /// The form as it was read, and its video.
+  /// Returns the form, and its video.
   private func read(_ text: String, by size: Int = 5_000) throws -> (FormReader, String) {
     let form = try #require(try FormReader(contentType: "multipart/form-data; boundary=b"))
     var (rest, video) = (ByteBuffer(string: text), "")

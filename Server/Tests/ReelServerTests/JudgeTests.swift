@@ -37,10 +37,10 @@ import Testing
       return
     }
     #expect(verdict.word == .published && verdict.post?.caption == "Hi" && verdict.post?.sourceName == nil)
-    // What is kept is as exact as JSON: to the millisecond.
+    // The stored post is as exact as JSON: to the millisecond.
     #expect(try await store.find(id).state.verdict?.post?.id == verdict.post?.id)
     #expect(try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 10).posts.count == 1)
-    // The same video again is that post.
+    // The same video again is a duplicate of that post.
     let again = try await uploads.upload("a video", of: 7, in: store)
     guard case .verdict(let second) = await judge.judgement(of: try store.find(again)) else {
       Issue.record("no verdict")
@@ -111,7 +111,7 @@ import Testing
       return
     }
     #expect(await held.value == held2.value)
-    // One that lost bytes meanwhile has none.
+    // An upload that has lost bytes meanwhile gets no verdict.
     let other = try await uploads.upload("a video", of: 7, in: store)
     let upload = try await store.find(other)
     #expect(truncate(store.files(other).path, 3) == 0)
@@ -158,7 +158,7 @@ import Testing
     #expect(verdict.word == .published)
   }
 
-  /// A machine that paused, or a video that is to keep it busy: a few tries tell, for which it has some minutes.
+  /// The machine may have paused, or the video may be made to keep it busy. A few tries decide, within some minutes.
   @Test(arguments: [(1, 60.0, "published"), (2, 60, "published"), (3, 60, "refused"), (5, 10, "published")])
   func whatMayBeTheVideosFaultIsTriedAFewTimes(times: Int, pause: Double, word: String) async throws {
     let store = try uploads.open()
@@ -173,7 +173,7 @@ import Testing
     })
     let judge = judge(store, prober: prober)
     for number in 1...6 {
-      // As who puts it sends it: an upload of its own each time.
+      // As a client sends it: a new upload each time.
       let id = try await uploads.upload("a video", of: 7, in: store)
       switch await judge.judgement(of: try await store.find(id)) {
       case .postponed(let problem):
@@ -201,7 +201,7 @@ import Testing
     #expect(try await addresses.spend(id, until: end, for: one, now: end))
     #expect(try await !addresses.spend(id, until: end, for: other, now: end))
     #expect(try await addresses.spend(UploadID(), until: end, for: other, now: end))
-    // What would soon be forgotten could be spent again.
+    // If it could soon be forgotten, it could be spent again.
     #expect(try await !addresses.spend(UploadID(), until: end, for: other, now: end + 29.5 * 86_400))
   }
 

@@ -40,7 +40,7 @@ import Tracing
   }
 
   @Test(
-    "a trace is taken as W3C writes it, and nothing else is",
+    "a trace parent is accepted only in the form that W3C specifies",
     arguments: [
       ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
       ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more", true),

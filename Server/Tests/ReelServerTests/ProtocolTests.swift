@@ -147,7 +147,7 @@ import Testing
         == isTooSlow)
   }
 
-  /// Its disk's slowness is the server's own.
+  /// The time that the server's disk takes does not count against the sender.
   @Test func whatIsBeingWrittenIsNotTheSendersTime() {
     let begun = ContinuousClock.now
     var progress = SenderProgress(begun: begun)
@@ -219,7 +219,7 @@ import Testing
     + "content-disposition: form-data; name=video; filename=\"a.mp4\"\r\nContent-Type: video/mp4\r\n\r\n"
     + "\r\n--b\r\r\n-\r\n--b1\r\n\r\n--b0--\r\nepilogue"
 
-  /// What the parts hold, whatever pieces they come in.
+  /// Returns the contents of the parts, parsed in pieces of `size` bytes.
   private func parts(_ text: String, by size: Int) throws -> [String] {
     var parser = MultipartParser(boundary: "b0")
     var parts: [String] = []

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelServer
 
-/// A folder of uploads for one test, and a clock that it sets.
+/// A folder of uploads for one test, with a clock that the test sets.
 final class TestUploads: Sendable {
   private final class SetClock: WallClock {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
@@ -30,7 +30,8 @@ final class TestUploads: Sendable {
     try UploadStore(folder: folder, disk: disk, lifetime: 100, clock: clock, room: room)
   }
 
-  /// Files have the machine's time; an upload counts from the later of its beginning and its last byte.
+  /// Moves the clock. Files have the machine's time, so an upload's age counts from the later of its creation and its
+  /// last byte.
   func pass(_ seconds: Double) { clock.time.withLock { $0 += seconds } }
 
   func state(_ length: Int64?, isResumable: Bool = true) -> UploadState {
@@ -39,7 +40,7 @@ final class TestUploads: Sendable {
       createdAt: clock.now())
   }
 
-  /// Makes an upload with `bytes` in it.
+  /// Creates an upload that holds `bytes`.
   func upload(_ bytes: String, of length: Int64, in store: UploadStore) async throws -> UploadID {
     let id = UploadID()
     _ = try await store.make(id, state(length))
@@ -61,7 +62,8 @@ final class TestUploads: Sendable {
 @Suite struct UploadStoreTests {
   private let uploads = TestUploads()
 
-  /// What can't be asked is no failure; all that the disk says is, as it says it once.
+  /// A descriptor that does not support the call is not a failure. Every error of the disk is one, since the disk
+  /// reports it only once.
   @Test func whatTheDiskSaysIsHeard() throws {
     var pipe: [Int32] = [0, 0]
     try #require(Glibc.pipe(&pipe) == 0)
@@ -70,7 +72,7 @@ final class TestUploads: Sendable {
     #expect(uploads_wait_for_writing(-1, 0, 10) == -1 && errno == EBADF)
   }
 
-  /// A mount whose disk is gone leaves an empty folder.
+  /// The mount point of a lost disk is an empty folder.
   @Test(arguments: [false, true])
   func aFolderOutOfReachIsNoUploadThatIsGone(isReplaced: Bool) async throws {
     let store = try uploads.open()
@@ -78,7 +80,7 @@ final class TestUploads: Sendable {
     try FileManager.default.moveItem(atPath: uploads.folder, toPath: uploads.folder + ".away")
     if isReplaced {
       try FileManager.default.createDirectory(atPath: uploads.folder, withIntermediateDirectories: false)
-      // As another server left it there.
+      // Another server has left this file there.
       try #require(FileManager.default.createFile(atPath: uploads.folder + "/.lock", contents: nil))
     }
     func is503(_ error: any Error) -> Bool { (error as? Problem)?.status == 503 }
@@ -104,7 +106,7 @@ final class TestUploads: Sendable {
     #expect(events.folder == target)
   }
 
-  /// What can't be synced just now is not thrown away, unless the disk has lost it.
+  /// Bytes that can't be synced just now are kept, unless the disk has lost them.
   @Test func whatTheDiskCannotSyncStays() async throws {
     var store = Optional(try uploads.open())
     let first = try #require(store)
@@ -160,7 +162,7 @@ final class TestUploads: Sendable {
     let names = Mutex<[String]>([])
   }
 
-  /// Whoever comes later has it next; who is judging it is left in peace.
+  /// The latest request gets the upload next, except from a judge, which is not interrupted.
   @Test func theLaterTakesOver() async throws {
     let store = try uploads.open()
     let id = try await uploads.upload("a", of: 2, in: store)
@@ -175,7 +177,7 @@ final class TestUploads: Sendable {
     }
     let first = taker("first")
     while order.names.withLock({ $0.isEmpty }) { await Task.yield() }
-    // One that waits while another comes is asked as soon as it has its turn.
+    // A waiting request is asked to stop as soon as it has its turn, because another has come since.
     let later = [taker("second"), taker("third")]
     try await first.value
     while order.names.withLock({ $0.count }) < 3 {
@@ -197,7 +199,7 @@ final class TestUploads: Sendable {
     let checksum = try PartChecksum(parsing: "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
     let writer = try await UploadWriter.open(try await store.find(id), in: store, checksum: checksum) { _ in }
     try await writer.append(ByteBuffer(string: "wurld"))
-    // Had the process died here, nothing of it counted.
+    // If the process died here, none of these bytes would count.
     #expect(try await store.find(id).offset == 6)
     await #expect { _ = try await writer.finish(isWhole: true) } throws: { ($0 as? Problem)?.status == 460 }
     #expect(try await store.find(id).offset == 6)
@@ -207,7 +209,7 @@ final class TestUploads: Sendable {
     var store = Optional(try uploads.open())
     let first = try #require(store)
     let id = try await uploads.upload("hello ", of: 11, in: first)
-    // They are not read again, but for what another process has written.
+    // They are not read again, except for bytes that another process has written.
     let file = try #require(FileHandle(forWritingAtPath: first.files(id).path))
     try file.write(contentsOf: Data("HELLO ".utf8))
     try await uploads.append("world", to: id, in: first)
@@ -351,7 +353,7 @@ final class TestUploads: Sendable {
         firstLook: { _ in })
       for (size, told) in zip([10, 1 << 20, 10], told) {
         try await writer.append(ByteBuffer(repeating: 7, count: size))
-        // Of the first of them it is told as they are written.
+        // The first call comes while the bytes are being written.
         while count.load(ordering: .relaxed) < told { await Task.yield() }
         #expect(count.load(ordering: .relaxed) == told)
       }
@@ -395,12 +397,12 @@ final class TestUploads: Sendable {
     uploads.pass(1)
     let second = try uploads.open()
     #expect(try await second.sweep().complete == [whole])
-    // Nobody can go on with it any more.
+    // Nobody can resume this upload anymore.
     await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(plain) }
-    // The bytes were written by the machine's time.
+    // The bytes were written at the machine's time.
     uploads.pass(max(0, Date.now.timeIntervalSince(second.now)) + 101)
     await #expect { _ = try await second.find(part) } throws: { ($0 as? Problem)?.status == 410 }
-    // What came whole was promised a verdict.
+    // An upload that arrived whole was promised a verdict.
     #expect(try await second.sweep().complete == [whole])
     #expect(try await second.find(whole).isComplete)
     try await second.settle(whole, .published(.sample()))
@@ -409,7 +411,7 @@ final class TestUploads: Sendable {
     #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
   }
 
-  /// Of a beginning whose contents were not on disk yet when the power went, and of a state that somebody wrote to.
+  /// An upload whose state was not on the disk when the power failed, and one whose state was overwritten.
   @Test func whatIsEmptyGoesAndWhatIsUnreadableIsTold() async throws {
     let store = try uploads.open()
     let (empty, broken) = (
@@ -425,7 +427,7 @@ final class TestUploads: Sendable {
     #expect(try await store.make(empty, uploads.state(3)) == nil)
   }
 
-  /// Else its sender is led to one that is gone.
+  /// Otherwise its sender would be directed to an upload that is gone.
   @Test func oneWhoseTimeIsOverMakesPlace() async throws {
     let store = try uploads.open()
     let id = try await uploads.upload("a", of: 2, in: store)
@@ -438,7 +440,7 @@ final class TestUploads: Sendable {
   @Test func sweepsWithoutHoldingWhatGoesOn() async throws {
     let store = try uploads.open()
     let id = try await uploads.upload("ab", of: 2, in: store)
-    // Else it were skipped here, as somebody has it.
+    // If the sweep had to hold the upload, it would skip it here, since it is already held.
     let whole = try await store.holding(id) { () throws(Problem) in try await store.sweep() }
     #expect(whole.complete == [id])
     try await store.settle(id, .published(.sample()))
@@ -493,7 +495,7 @@ final class TestUploads: Sendable {
 
   @Test func aLockThatIsJustGivenUpIsWaitedFor() async throws {
     _ = try uploads.open()
-    // As the child of a server that was killed has it, until it is another program.
+    // The child of a killed server holds the lock until it executes another program.
     let child = open(uploads.folder + "/.lock", O_RDWR | O_CLOEXEC)
     #expect(flock(child, LOCK_EX | LOCK_NB) == 0)
     async let opened = Task.detached { [uploads] in try uploads.open() }.value

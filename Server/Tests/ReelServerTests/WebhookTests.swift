@@ -21,16 +21,17 @@ private final class SetClock: WallClock {
   var instant: ContinuousClock.Instant { passed.withLock { $0 } }
 }
 
-/// An outbox in a folder of its own, and a webhook whose answers a test gives.
+/// An outbox in a folder of its own, and a webhook whose answers a test determines.
 private final class TestWebhook: HTTPTransport {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID())").path
   let clock = SetClock()
   let metrics = ServerMetrics()
   private let disk = DiskThreads(count: 2)
   private let heard = Mutex<[String]>([])
-  /// Whether a success begins to say more, and then ends in no way; nil where it says no more.
+  /// How the body of a successful answer continues after its first byte: true, it breaks off; false, it never ends.
+  /// With nil there is no body.
   let isCut = Mutex<Bool?>(nil)
-  /// Called before an answer.
+  /// Called before each answer.
   let onCall = Mutex<(@Sendable () -> Void)?>(nil)
   private let answers = Mutex<[String: (status: Int, retryAfter: String?)]>([:])
 
@@ -46,12 +47,12 @@ private final class TestWebhook: HTTPTransport {
       disk: disk, metrics: metrics, logger: Logger(label: "test"), now: { [clock] in clock.instant })
   }
 
-  /// What is answered to events whose id begins so; a 204 to all others.
+  /// Sets the answer to events whose id begins with `id`. All others are answered with 204.
   func answer(_ id: String, _ status: Int?, retryAfter: String? = nil) {
     answers.withLock { $0[id] = status.map { ($0, retryAfter) } }
   }
 
-  /// The ids of what came since this was asked last.
+  /// Returns the ids of the events that arrived since the last call.
   func came() -> [String] {
     heard.withLock { heard in
       defer { heard = [] }
@@ -100,7 +101,7 @@ private final class TestWebhook: HTTPTransport {
 @Suite struct WebhookTests {
   private let webhook = TestWebhook()
 
-  /// From Standard Webhooks' own tests.
+  /// The example is from the tests of Standard Webhooks.
   @Test func signsAsTheStandardDoes() throws {
     let secret = try #require(WebhookSecret(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"))
     #expect(
@@ -117,7 +118,7 @@ private final class TestWebhook: HTTPTransport {
     let outbox = try webhook.outbox()
     #expect(
       try outbox.add([webhook.published(first), webhook.published(second), webhook.restored(first)]) == 3)
-    // One that is about a file, or a run, is no event of a post.
+    // An event about a file or a run is not an event of a post.
     #expect(
       try outbox.add([
         IngestEvent(
@@ -133,7 +134,7 @@ private final class TestWebhook: HTTPTransport {
     let sent = try JSONDecoder().decode(Sent.self, from: Data(body))
     #expect(sent.type == "post.published" && sent.data.post?.id == first.id)
     #expect(sent.timestamp == "2027-01-15T08:00:00.000Z")
-    // A clock that goes back changes no order, and another process finds them.
+    // A clock that is set back changes no order, and another process finds the events.
     webhook.clock.set(-86_400)
     _ = try webhook.outbox().add([webhook.restored(second)])
     let delivery = try webhook.delivery()
@@ -154,7 +155,7 @@ private final class TestWebhook: HTTPTransport {
     let outbox = try webhook.outbox()
     try outbox.add([webhook.published(first)])
     let path = "\(webhook.folder)/\(try #require(outbox.waiting().first).fileName)"
-    // A folder is not removed as a file is.
+    // A folder can't be removed as a file is.
     webhook.onCall.withLock {
       $0 = {
         unlink(path)
@@ -166,7 +167,7 @@ private final class TestWebhook: HTTPTransport {
     while await delivery.deliver(by: &schedule) {}
     webhook.onCall.withLock { $0 = nil }
     #expect(webhook.came() == ["post_published_\(first.id)"])
-    // What comes later does not wait for that, also of the same post.
+    // Later events don't wait for that one, not even those of the same post.
     try outbox.add([webhook.published(second), webhook.restored(first)])
     for _ in 0..<5 {
       webhook.clock.pass(60)
@@ -200,9 +201,9 @@ private final class TestWebhook: HTTPTransport {
     var schedule = DeliverySchedule()
     webhook.answer("", 0)
     #expect(await delivery.deliver(by: &schedule) == false)
-    // Those that were on their way together.
+    // These were under way at the same time.
     #expect((1...4).contains(webhook.came().count))
-    // 1, 2, 4, … 60 s later, each time another one: it may be the fault of one.
+    // Tries follow after 1, 2, 4, … 60 s, each with another event, since a single event may be to blame.
     var asked: Set<String> = []
     let pauses: [Double] = [1, 2, 4, 8, 16, 32, 60, 60]
     for pause in pauses {
@@ -216,12 +217,12 @@ private final class TestWebhook: HTTPTransport {
       asked.formUnion(came)
     }
     #expect(asked.count == pauses.count)
-    // Pauses do not depend on what the clock of the machine is set to.
+    // Pauses do not depend on the machine's wall clock.
     webhook.clock.set(-86_400)
     webhook.clock.pass(60)
     _ = await delivery.deliver(by: &schedule)
     #expect(webhook.came().count == 1)
-    // It says itself how long, within reason.
+    // The webhook may state the pause itself, within reason.
     webhook.answer("", 503, retryAfter: "600")
     webhook.clock.pass(60)
     _ = await delivery.deliver(by: &schedule)
@@ -231,14 +232,14 @@ private final class TestWebhook: HTTPTransport {
     webhook.answer("", nil)
     webhook.clock.pass(1)
     while await delivery.deliver(by: &schedule) {}
-    // Those that it was away for follow a little later.
+    // The events that met the outage follow a little later.
     webhook.clock.pass(5)
     while await delivery.deliver(by: &schedule) {}
     let came = webhook.came()
     #expect(Set(came) == Set(posts.map { "post_published_\($0.id)" }) && came.count == posts.count)
   }
 
-  /// A gateway's 502 for one event is no reason to keep the others waiting.
+  /// A gateway's 502 for one event must not delay the others.
   @Test func oneThatMakesItFailStandsInNobodysWay() async throws {
     let posts = (0..<6).map { Post.sample($0) }
     try webhook.outbox().add(posts.map(webhook.published))
@@ -254,7 +255,7 @@ private final class TestWebhook: HTTPTransport {
     }
     #expect(Set(came) == Set(posts.map { "post_published_\($0.id)" }))
     #expect(came.filter { $0 != bad }.count == 5)
-    // It is set aside like one that is refused, once others were taken for days.
+    // Like a refused event, it is set aside once others were accepted for days.
     for number in 10..<30 {
       webhook.clock.pass(6 * 3_600)
       try webhook.outbox().add([webhook.published(.sample(number))])
@@ -277,8 +278,8 @@ private final class TestWebhook: HTTPTransport {
     webhook.answer(name, 500)
     while await delivery.deliver(by: &schedule) {}
     #expect(Set(webhook.came()) == [name, "post_published_\(good.id)"])
-    // 5, 15, … s later; at last every hour. With the first, which may end behind the other's delivery, these are fewer than
-    // make a webhook one that takes nothing.
+    // Tries follow after 5, 15, … s, and finally every hour. Together with the first, which may end after the other
+    // event's delivery, these are too few for the webhook to count as one that accepts nothing.
     for pause in [5, 15, 45, 135, 405, 1_215, 3_600] as [Double] {
       webhook.clock.pass(pause - 1)
       _ = await delivery.deliver(by: &schedule)
@@ -287,7 +288,7 @@ private final class TestWebhook: HTTPTransport {
       _ = await delivery.deliver(by: &schedule)
       #expect(webhook.came() == [name])
     }
-    // After three days, but not if nothing else was taken in them: then it is not the event's fault.
+    // It is set aside after three days, unless nothing else was accepted meanwhile: then the event is not to blame.
     webhook.clock.pass(4 * 86_400)
     _ = await delivery.deliver(by: &schedule)
     #expect(try webhook.came() == [name] && outbox.report().map { $0.prefix(7) } == ["waiting"])
@@ -297,12 +298,12 @@ private final class TestWebhook: HTTPTransport {
     _ = await delivery.deliver(by: &schedule)
     #expect(webhook.came() == ["post_published_\(later.id)", name])
     #expect(try outbox.waiting().isEmpty)
-    // What comes later of that post waits behind it.
+    // Later events of that post wait behind it.
     try outbox.add([webhook.restored(bad), webhook.restored(later)])
     while await delivery.deliver(by: &schedule) {}
     #expect(webhook.came().count == 1)
     #expect(try outbox.report().count == 2 && outbox.report().allSatisfy { $0.hasPrefix("set aside\t") })
-    // And is delivered, in order, when somebody says so.
+    // They are delivered in order once an operator requests it.
     webhook.answer(name, nil)
     #expect(try outbox.replay() == 2)
     while await delivery.deliver(by: &schedule) {}
@@ -311,7 +312,7 @@ private final class TestWebhook: HTTPTransport {
     #expect(try outbox.report().isEmpty)
   }
 
-  /// A wrong path, or a bad release: one is asked now and then, and nothing is given up.
+  /// A wrong path or a bad release: one event is tried now and then, and none is given up.
   @Test func oneThatTakesNothingIsLeftInPeace() async throws {
     try webhook.outbox().add((0..<200).map { webhook.published(.sample($0)) })
     let delivery = try webhook.delivery()
@@ -365,12 +366,12 @@ private final class TestWebhook: HTTPTransport {
     #expect(throws: StartFailure.self) { try EventOutbox.existing(inLibrary: webhook.folder) }
   }
 
-  /// A verdict without its event would be a post untold.
+  /// If the verdict were kept without its event, the post would never be reported.
   @Test func aPostIsToldBeforeItsVerdictIsKept() async throws {
     let uploads = TestUploads()
     let store = try uploads.open()
     let outbox = try webhook.outbox()
-    // What is told again is the catalog's to know.
+    // The catalog decides which events are sent again.
     let library = webhook.folder + "-library"
     defer { try? FileManager.default.removeItem(atPath: library) }
     let catalog = try await SQLiteCatalog.open(library: try await LibraryFolder.prepare(at: library))
@@ -395,7 +396,7 @@ private final class TestWebhook: HTTPTransport {
     #expect(verdict.word == .published)
     let posts = try outbox.waiting().map(\.post)
     #expect(posts == [verdict.post?.id.description])
-    // One whose upload is gone meanwhile is told all the same.
+    // The post is reported even if its upload is gone meanwhile.
     let other = try await uploads.upload("another video", of: 13, in: store)
     try FileManager.default.moveItem(atPath: webhook.folder, toPath: webhook.folder + ".away")
     guard case .unwritten = await judge.judgement(of: try store.find(other)) else {

@@ -3,7 +3,7 @@ import ReelPostgres
 import ReelTestServers
 import Testing
 
-/// Catalogs and stores that move, by the program.
+/// Catalogs and stores that are moved by the program.
 @Suite(.besidePostgres) struct CatalogMoveTests {
   private func reel(_ arguments: [String], in bench: Workbench) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(arguments, in: bench.folder, environment: bench.environment)
@@ -93,7 +93,7 @@ import Testing
     try await run.untilStopped()
     let busy = try await reel(["catalog", "copy", bench.library.path, database.url()], in: bench)
     #expect(busy.status == 1 && busy.errors.contains("at work"), "\(busy)")
-    // Killed: what it held is copied, and goes on from the copy.
+    // The run is killed. What it held is copied, and resumed from the copy.
     run.send(SIGKILL)
     _ = try await run.outcome()
     #expect(try await reel(["catalog", "copy", bench.library.path, database.url()], in: bench).status == 0)

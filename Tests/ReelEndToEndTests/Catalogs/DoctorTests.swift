@@ -4,14 +4,14 @@ import ReelLibrary
 import ReelTestSupport
 import Testing
 
-/// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.
+/// `reel doctor` and `reel backup` against the traces of crashes, people and bugs.
 @Suite("reel doctor and reel backup", .shortTime)
 struct DoctorTests {
   private struct Diagnosis {
     let status: Int32
     let left: [String]
     let mended: [String]
-    /// How that was repaired.
+    /// The repairs of `mended`.
     let how: [String]
     let errors: String
   }
@@ -36,7 +36,7 @@ struct DoctorTests {
     return bench
   }
 
-  @Test("nothing is wrong with a library after a run")
+  @Test("a library is sound after a run")
   func sound() async throws {
     let bench = try await published()
     let found = try await doctor(bench, "--read")
@@ -51,7 +51,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("without a library it can't look")
+  @Test("without a library there is nothing to examine")
   func noLibrary() async throws {
     let bench = try Workbench()
     let found = try await doctor(bench)
@@ -60,12 +60,12 @@ struct DoctorTests {
   }
 
   @Test(
-    "what a crash leaves is found, repaired and gone", .enabled(if: ReelBinary.hasFailpoints),
+    "the traces of a crash are found and repaired", .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended:1", "uploaded:1", "published:2"])
   func crash(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
-    // One after the other: nothing of the others waits for the disk meanwhile.
+    // One job, so that no other file waits for the disk at the crash.
     let killed = try await bench.reel(
       "ingest", "clips", "--jobs", "1", "--on-error", "stop", environment: ["REEL_DIE_AT": step])
     #expect(killed.wasKilled)
@@ -74,7 +74,7 @@ struct DoctorTests {
     #expect(found.left.contains("intent.abandoned") == !step.hasPrefix("published"), "\(found)")
     let fixed = try await doctor(bench, "--fix")
     #expect(fixed.mended == found.left)
-    // What was begun is free again; an object that no post names is told until somebody goes on with it.
+    // The intent is free again. An object without a post is reported until a run takes the intent up.
     let left = step.hasPrefix("uploaded") ? ["intent.waiting"] : []
     #expect(fixed.status == (left.isEmpty ? 0 : 3) && fixed.left == left, "\(fixed)")
     #expect(try await doctor(bench).left == left)
@@ -85,7 +85,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "what was begun and left alone is given up after the grace period, its object with it, and not before",
+    "an abandoned intent and its object are removed after the grace period, and not before",
     .enabled(if: ReelBinary.hasFailpoints))
   func stale() async throws {
     let bench = try Workbench()
@@ -105,7 +105,7 @@ struct DoctorTests {
     #expect(inspection.published.count == 1)
   }
 
-  @Test("an object that no row names is told and never removed; other people's files are not mentioned")
+  @Test("an object without a row is reported but never removed; other files are not mentioned")
   func unknown() async throws {
     let bench = try await published()
     let stray = bench.media.appendingPathComponent("0123456789abcdefghijkl.mp4")
@@ -118,7 +118,7 @@ struct DoctorTests {
       #expect(!outcome.output.contains("index.html"))
     }
     #expect(try Data(contentsOf: stray) == Data("?".utf8))
-    // The command that it shows moves it away.
+    // The suggested command moves the object away.
     let shown = try await bench.reel("doctor").output
     #expect(shown.contains("none of which --fix can repair"))
     let command = try #require(shown.split(separator: "\n").first { $0.contains("mkdir -p ") })
@@ -133,19 +133,19 @@ struct DoctorTests {
     #expect(try await doctor(bench).status == 0)
   }
 
-  @Test("an object that is gone is put back from the original, found by its bytes, under its own name")
+  @Test("a missing object is restored from the original, found by its bytes, under its own name")
   func putBack() async throws {
     let bench = try await published(3)
     let posts = try LibraryInspection(library: bench.library).published
     let original = bench.clips.appendingPathComponent("clip-00000.mp4")
     let bytes = try Data(contentsOf: original)
-    // Jobs side by side publish in any order: the first clip's post has to be among those whose objects go.
+    // Parallel jobs publish in any order, so the first clip's post is chosen as one that loses its object.
     let first = try #require(posts.first { $0.digest == Data(SHA256.hash(data: bytes)) })
     let second = try #require(posts.first { $0 != first })
     for post in [first, second] {
       try FileManager.default.removeItem(at: bench.media.appendingPathComponent(post.key))
     }
-    // One of the originals is gone, too, and a file of its length has other bytes.
+    // One of the originals is lost, too: a file of its length has other bytes.
     try Data(repeating: 0, count: bytes.count).write(to: original)
     #expect(try await bench.reel("ingest", "clips").status == 4, "zeros are not video")
     let found = try await doctor(bench)
@@ -165,7 +165,7 @@ struct DoctorTests {
     #expect(try await bench.reel("doctor", "--from", "clips").status == 64)
   }
 
-  @Test("what an object could not be put back from is told, with why")
+  @Test("a source from which an object could not be restored is reported with the reason")
   func notPutBack() async throws {
     let bench = try await published(1)
     let key = try #require(try LibraryInspection(library: bench.library).published.first?.key)
@@ -182,7 +182,7 @@ struct DoctorTests {
     #expect(shown.output.contains("not repaired: link.mp4"), "\(shown.output)")
   }
 
-  @Test("what was begun is told with its age once nobody is at it, and not while somebody is")
+  @Test("an unfinished intent is reported with its age, but not while a process works on it")
   func waiting() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -194,7 +194,7 @@ struct DoctorTests {
     #expect(try await doctor(bench).left == [])
     kill(running.process.processIdentifier, SIGKILL)
     _ = try await running.outcome()
-    // Nobody will go on with it: the file has changed.
+    // No run will take the intent up, because the file has changed.
     try bench.addDistinct(1, of: "clips/silent.mp4")
     #expect(try await bench.reel("ingest", "clips").status == 0)
     #expect(try bench.objects().count == 2)
@@ -212,7 +212,7 @@ struct DoctorTests {
     #expect(try bench.objects().count == 1)
   }
 
-  @Test("a damaged object is replaced where its bytes are given; what is sound, or no file, is left alone")
+  @Test("a damaged object is replaced if its bytes are given; a sound one, or a folder, is left alone")
   func damagedIsReplaced() async throws {
     let bench = try await published(4)
     let posts = try LibraryInspection(library: bench.library).published
@@ -247,7 +247,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "a kill while a damaged object is replaced leaves the damaged one or the whole one",
+    "a kill during the replacement of a damaged object leaves either the damaged or the whole one",
     .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["temporaryCreated", "bytesCopied", "temporarySynced", "objectReplaced"])
   func killedWhileReplacing(_ place: String) async throws {
@@ -271,7 +271,7 @@ struct DoctorTests {
     try bytes.write(to: object)
   }
 
-  @Test("a post whose object is gone, cut or changed is told; bytes only when they are read")
+  @Test("a missing, truncated or altered object is reported; altered bytes only if they are read")
   func damagedObjects() async throws {
     let bench = try await published(3)
     let keys = try LibraryInspection(library: bench.library).published.map(\.key)
@@ -286,7 +286,7 @@ struct DoctorTests {
     #expect(read.left == ["object.differs", "object.differs", "object.missing"] && read.status == 3)
   }
 
-  @Test("temporary files of dead processes go; those of others and of living ones stay")
+  @Test("temporary files of dead processes are removed; those of others and of live processes stay")
   func temporaries() async throws {
     let bench = try await published()
     let tmp = bench.library.appendingPathComponent("tmp")
@@ -299,7 +299,7 @@ struct DoctorTests {
     #expect(FileManager.default.fileExists(atPath: notOurs.path))
   }
 
-  @Test("a store that is not there is one finding, not one for each post")
+  @Test("a missing store is one finding, not one per post")
   func noStore() async throws {
     let bench = try await published()
     try FileManager.default.moveItem(
@@ -309,7 +309,7 @@ struct DoctorTests {
     #expect(!FileManager.default.fileExists(atPath: bench.media.path), "doctor makes no store")
   }
 
-  @Test("a damaged catalog is told, and nothing is repaired in it")
+  @Test("a damaged catalog is reported, and nothing in it is repaired")
   func damagedCatalog() async throws {
     let bench = try await published()
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
@@ -324,7 +324,7 @@ struct DoctorTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("copy.sqlite").path))
   }
 
-  @Test("a row that contradicts another is damage")
+  @Test("contradictory rows are damage")
   func contradiction() async throws {
     let bench = try await published()
     let catalog = try Connection(bench.library.appendingPathComponent("catalog.sqlite").path)
@@ -334,7 +334,7 @@ struct DoctorTests {
     #expect(found.status == 3 && found.left == ["catalog.damaged"], "\(found)")
   }
 
-  @Test("what was tried and could not be repaired is not promised again")
+  @Test("a repair that has failed is not offered again")
   func notPromisedAgain() async throws {
     let bench = try await published(1)
     let object = try #require(try LibraryInspection(library: bench.library).published.first)
@@ -349,7 +349,7 @@ struct DoctorTests {
 
   // MARK: Backup
 
-  @Test("a backup is one private file, never replaces one, and can be put back as the documentation says")
+  @Test("a backup is one private file, never overwrites another, and can be restored as documented")
   func backup() async throws {
     let bench = try await published(3)
     #expect(try await bench.reel("backup", "-o", "copy.sqlite").status == 0)
@@ -360,7 +360,7 @@ struct DoctorTests {
     #expect(names.filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite"])
     let again = try await bench.reel("backup", "-o", "copy.sqlite")
     #expect(again.status == 1 && again.errors.contains("already"))
-    // What one that was killed has left is nobody's backup; anything else is not touched.
+    // The unfinished file of a killed backup is replaced; anything else is left alone.
     let left = bench.folder.appendingPathComponent("next.sqlite.unfinished")
     try Data(contentsOf: copy).prefix(8192).write(to: left)
     try Data("x".utf8).write(to: URL(fileURLWithPath: left.path + "-journal"))
@@ -392,7 +392,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "a backup and a rebuilt catalog get their names where a file system renames only by replacing",
+    "a backup and a rebuilt catalog get their names even if a file system renames only by replacing",
     .enabled(if: SystemShim.isPossible), arguments: [true, false])
   func withoutRename(linking: Bool) async throws {
     let bench = try await published(3)
@@ -417,7 +417,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "a backup that is made while posts are being published is whole, and none of its posts is without object")
+    "a backup made during a run is complete, and none of its posts lacks its object")
   func backupInUse() async throws {
     let bench = try Workbench()
     try bench.addDistinct(60)

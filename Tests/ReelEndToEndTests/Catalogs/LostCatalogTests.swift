@@ -3,7 +3,7 @@ import ReelLibrary
 import ReelTestSupport
 import Testing
 
-/// A catalog that is gone beside what it named, and `reel doctor --rebuild`.
+/// A catalog that is lost while its objects remain, and `reel doctor --rebuild`.
 @Suite("A lost catalog", .shortTime)
 struct LostCatalogTests {
   private static let commands = [
@@ -41,7 +41,7 @@ struct LostCatalogTests {
     #expect(try FileManager.default.subpathsOfDirectory(atPath: bench.library.path).sorted() == before)
   }
 
-  /// The library is as any other: nothing is wrong with it, and the same videos are posts.
+  /// Expects the library to be sound, and the same videos to be duplicates.
   private func expectHealthy(_ bench: Workbench, _ count: Int, _ comment: Comment? = nil) async throws {
     let inspection = try LibraryInspection(library: bench.library)
     expectNothing(try inspection.brokenAfterCompletion(), comment)
@@ -57,7 +57,7 @@ struct LostCatalogTests {
   // MARK: Refusing
 
   @Test(
-    "no command takes a library whose catalog is gone for a new one",
+    "no command takes a library whose catalog is lost for a new one",
     arguments: ["removed", "emptied", "unmarked"])
   func refused(how: String) async throws {
     let bench = try await published()
@@ -65,7 +65,7 @@ struct LostCatalogTests {
     switch how {
     case "emptied": #expect(truncate(catalog.path, 0) == 0)
     case "unmarked":
-      // As an older Reel has made it: the objects tell.
+      // An older Reel made no such file: the objects reveal the loss.
       try lose(bench)
       try FileManager.default.removeItem(at: bench.library.appendingPathComponent("catalog.made"))
     default: try lose(bench)
@@ -73,14 +73,14 @@ struct LostCatalogTests {
     try await expectRefused(bench)
   }
 
-  @Test("where everything is stored elsewhere, the file beside the catalog tells")
+  @Test("if everything is stored elsewhere, the file beside the catalog reveals the loss")
   func elsewhere() async throws {
     let bench = try await published(to: "store")
     try lose(bench)
     try await expectRefused(bench)
   }
 
-  @Test("a database without tables is not a catalog, whoever has put it there")
+  @Test("a database without tables is not a catalog, whoever made it")
   func withoutTables() async throws {
     let bench = try await published()
     try lose(bench)
@@ -100,7 +100,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 3)
   }
 
-  @Test("a library that is removed as a whole, or has stored nothing yet, begins anew")
+  @Test("a library that was removed as a whole, or has stored nothing yet, starts anew")
   func anew() async throws {
     let bench = try await published()
     try FileManager.default.removeItem(at: bench.library)
@@ -109,7 +109,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 3)
   }
 
-  @Test("a library of an older Reel is told by its objects, and leaves the file when it is written next")
+  @Test("an older Reel's library is recognized by its objects, and gets the file when it is next written")
   func older() async throws {
     let bench = try await published()
     let mark = bench.library.appendingPathComponent("catalog.made")
@@ -123,11 +123,11 @@ struct LostCatalogTests {
   // MARK: Rebuilding
 
   @Test(
-    "each object is a post again, once, in the order in which they were stored", arguments: [false, true])
+    "each object becomes one post again, in the order in which they were stored", arguments: [false, true])
   func rebuilt(emptied: Bool) async throws {
     let bench = try await published()
     let before = try LibraryInspection(library: bench.library).published
-    // By their times, the last is the first.
+    // The times are reversed: the last post becomes the first.
     for (number, post) in before.enumerated() {
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000 - Double(number) * 3600)],
@@ -153,7 +153,7 @@ struct LostCatalogTests {
   }
 
   @Test(
-    "a rebuild that is killed anywhere leaves the catalog lost, and the next one makes it whole",
+    "a rebuild that is killed anywhere leaves the catalog lost, and the next one completes it",
     .enabled(if: SystemShim.isPossible), arguments: ["write", "fsync", "rename", "unlink"])
   func killed(at call: String) async throws {
     let bench = try await published(5)
@@ -174,7 +174,7 @@ struct LostCatalogTests {
       #expect(killed.wasKilled, "\(call) \(nth): \(killed.errors)")
       let catalog = bench.library.appendingPathComponent("catalog.sqlite")
       if FileManager.default.fileExists(atPath: catalog.path) {
-        // It has its name: it is whole.
+        // A catalog that has its name is complete.
         let again = try await bench.reel("doctor", "--rebuild")
         #expect(again.status == 1 && again.errors.contains("there is already a catalog"), "\(call) \(nth)")
       } else {
@@ -188,7 +188,7 @@ struct LostCatalogTests {
   }
 
   #if DEBUG
-    @Test("nothing is rebuilt while another process is at work on the library")
+    @Test("nothing is rebuilt while another process is using the library")
     func atWork() async throws {
       let bench = try await published()
       try bench.addDistinct(4)
@@ -208,7 +208,7 @@ struct LostCatalogTests {
     }
   #endif
 
-  @Test("two at once make one catalog")
+  @Test("two rebuilds at once make one catalog")
   func together() async throws {
     let bench = try await published()
     try lose(bench)
@@ -222,7 +222,7 @@ struct LostCatalogTests {
   }
 
   @Test(
-    "a library that has a catalog, damaged or not, is not rebuilt over it; one that is moved away is kept")
+    "a library with a catalog, damaged or not, is not rebuilt; a log without its catalog is kept")
   func notOverACatalog() async throws {
     let bench = try await published()
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
@@ -238,7 +238,7 @@ struct LostCatalogTests {
     #expect(damaged.status == 1 && damaged.errors.contains("is damaged"), "\(damaged)")
     #expect(try await bench.reel("ingest", "clips").status == 1)
     try lose(bench)
-    // What its write-ahead log held may be all there is of the last posts.
+    // The write-ahead log may be all that is left of the last posts.
     try Data("a log".utf8).write(to: bench.library.appendingPathComponent("catalog.sqlite-wal"))
     #expect(try await bench.reel("doctor", "--rebuild").status == 0)
     let kept = try FileManager.default.contentsOfDirectory(atPath: bench.library.path).filter {
@@ -248,7 +248,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 3)
   }
 
-  @Test("folders that the library stored in are read where they are named, and what is not a video is told")
+  @Test("other folders of the library are read if they are named, and files that are not videos are reported")
   func otherFolders() async throws {
     let bench = try await published(to: "store")
     try lose(bench)
@@ -267,7 +267,7 @@ struct LostCatalogTests {
   }
 
   @Test(
-    "nothing is made of nothing: a library that stored elsewhere, or whose store is a link to what is gone")
+    "nothing is rebuilt from nothing: if objects are elsewhere, or the store is a dangling link")
   func nothingFound() async throws {
     let bench = try await published(to: "store")
     try lose(bench)
@@ -281,7 +281,7 @@ struct LostCatalogTests {
     try await expectRefused(bench)
   }
 
-  @Test("a store that is named twice is read once, and the settings' one only where it is named")
+  @Test("a store that is named twice is read once, and the configured one only if it is named")
   func namedTwice() async throws {
     let bench = try await published()
     try lose(bench)
@@ -292,7 +292,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 3)
   }
 
-  @Test("many objects take few descriptors")
+  @Test("many objects need few descriptors")
   func manyObjects() async throws {
     let bench = try await published(90)
     try lose(bench)
@@ -306,7 +306,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 90)
   }
 
-  @Test("two objects of the same bytes are two posts")
+  @Test("two objects with the same bytes become two posts")
   func alike() async throws {
     let bench = try await published(1)
     #expect(try await bench.reel("ingest", "clips", "--duplicates", "allow").status == 0)
@@ -319,7 +319,7 @@ struct LostCatalogTests {
     #expect((try again.object()["summary"] as? [String: Any])?["duplicates"] as? Int == 1)
   }
 
-  @Test("without the program that reads videos nothing is rebuilt, and nothing is changed")
+  @Test("without the reader nothing is rebuilt, and nothing is changed")
   func noReader() async throws {
     let bench = try await published()
     try lose(bench)

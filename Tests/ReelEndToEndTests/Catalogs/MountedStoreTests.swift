@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A store's folder that has posts", .shortTime)
 struct MountedStoreTests {
-  @Test("is there when another process fills it while it is looked at, and gone when nobody does")
+  @Test("counts as mounted if another process fills it during the check, and as missing otherwise")
   func isFilledMeanwhile() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

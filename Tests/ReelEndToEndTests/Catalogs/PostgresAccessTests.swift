@@ -4,13 +4,13 @@ import ReelPostgres
 import ReelTestServers
 import Testing
 
-/// Who is let in by whom: certificates and passwords.
+/// Authentication with certificates and passwords.
 @Suite(
   .besidePostgres, .notQuick,
   .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no openssl to make certificates with"))
 struct PostgresAccessTests {
-  /// Runs a command of the shell as the server's user, in its data folder. The row is read first: to a command that
-  /// ends sooner, the server sometimes fails to write it.
+  /// Runs a shell command as the server's user, in its data folder. The command reads the row first, because the server
+  /// sometimes fails to write to one that exits sooner.
   private func onServer(_ command: String, _ database: TestDatabase) throws {
     let command = "cat > /dev/null; \(command)"
     try database.connect().execute("COPY (SELECT 1) TO PROGRAM '\(command.replacing("'", with: "''"))'")
@@ -35,7 +35,7 @@ struct PostgresAccessTests {
     )
     let server = try await PostgresServer.start()
     let database = try await TestDatabase(on: server)
-    // A name and an address: the server is another machine's, and is found here.
+    // A name with an address: to the client the server is another machine, although it runs on this one.
     func address(_ host: String, _ more: String = "") -> String {
       "postgres://postgres@\(host):\(server.port)/\(database.name)?hostaddr=127.0.0.1\(more)"
     }
@@ -67,13 +67,13 @@ struct PostgresAccessTests {
       #expect(run.errors.contains("sslrootcert"), "\(sort): \(run)")
       #expect(run.errors.split(separator: "\n").count == 1, "\(sort): \(run)")
     }
-    // Who says so does without.
+    // A weaker mode can be requested explicitly.
     let weaker = try await status(address("other.example", "&sslmode=require"), in: bench)
     #expect(wasLetIn(weaker), "\(weaker)")
     await server.stop()
   }
 
-  /// The database was looked into: it has no catalog yet.
+  /// Whether the database was reached. It has no catalog yet.
   private func wasLetIn(_ run: ReelBinary.Outcome) -> Bool { run.errors.contains("there is no catalog in") }
 
   @Test func aPasswordIsReadFromItsFileAndToldNobody() async throws {
@@ -166,11 +166,11 @@ struct PostgresAccessTests {
     try await server.stall()
     run.send(SIGINT)
     run.send(SIGCONT)
-    // Within the test's limit, far sooner than it would wait for the server.
+    // It ends within the test's time limit, long before it would give up waiting for the server.
     let outcome = try await run.outcome()
     #expect(outcome.status == 130, "\(outcome)")
     try await server.wake()
-    // Nothing is lost: what was begun goes on when its owner's lease is over.
+    // Nothing is lost: the intents are resumed once their owner's lease has ended.
     try database.connect().execute("UPDATE reel.owner SET lease_until = 0")
     let again = try await ReelBinary.run(arguments, in: bench.folder, environment: bench.environment)
     #expect(again.status == 0, "\(again)")

@@ -4,7 +4,7 @@ import ReelTestServers
 import Testing
 import ReelTestSupport
 
-/// Commands over a catalog on a server.
+/// Commands with a catalog on a server.
 @Suite(.besidePostgres) struct PostgresTests {
   private func reel(_ arguments: [String], in bench: Workbench) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(arguments, in: bench.folder, environment: bench.environment)
@@ -28,7 +28,7 @@ import ReelTestSupport
     #expect(dry.status == 0)
     #expect(try database.connect().value("SELECT to_regclass('reel.post') IS NULL", as: Bool.self) == true)
 
-    // A library that is named counts, whatever the environment names.
+    // A library given as a flag takes precedence over the environment's catalog.
     let other = try await bench.reel("status", environment: ["REEL_CATALOG": database.url()])
     #expect(other.errors.contains(bench.library.path) && !other.errors.contains("postgres"), "\(other)")
     let first = try await reel(["ingest", bench.clips.path, "--to", store, "--posters"] + catalog, in: bench)
@@ -57,12 +57,12 @@ import ReelTestSupport
     let mended = try await reel(["doctor", "--fix", "--from", bench.clips.path] + catalog, in: bench)
     #expect(mended.status == 0)
     #expect(try await reel(["verify", "--read"] + catalog, in: bench).status == 0)
-    // No library came about.
+    // No library was created.
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(Set(names) == ["clips", "store", "site"])
   }
 
-  /// As docs/fleet.md has it.
+  /// The grants are those of docs/fleet.md.
   @Test(.notQuick) func whoMayOnlyReadGetsTheFeedAndTheStatus() async throws {
     let root = Checkout.root
     let page = try String(contentsOf: root.appending(path: "docs/fleet.md"), encoding: .utf8)
@@ -97,7 +97,7 @@ import ReelTestSupport
     }
     let refused = try await reel(["enqueue", bench.clips.path] + reader, in: bench)
     #expect(refused.status == 1 && refused.errors.contains("does not allow that"), "\(refused)")
-    // Who was granted what an earlier page said.
+    // The grants of an earlier version of that page.
     try db.execute("REVOKE SELECT ON reel.work FROM reel_reader")
     let less = try await reel(["status"] + reader, in: bench)
     #expect(less.status == 0 && less.errors.contains("the queue is left out"), "\(less)")

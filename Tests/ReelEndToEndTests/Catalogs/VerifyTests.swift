@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `reel verify`, with the damage that disks and people do.
+/// `reel verify`, with damage caused by disks and people.
 @Suite struct VerifyTests {
   private func problems(_ outcome: ReelBinary.Outcome) throws -> [String: String] {
     let all = try #require(try outcome.object()["problems"] as? [[String: Any]])

@@ -6,10 +6,10 @@ import Testing
 
 @testable import ReelTool
 
-/// What `--json` prints: one document with `v`, `ok` and `problems`, whatever the command and however it ends.
+/// The output of `--json`: one document with `v`, `ok` and `problems`, whatever the command and however it ends.
 @Suite("Answers in JSON", .shortTime)
 struct AnswerTests {
-  /// Those of a queue, in this order.
+  /// Commands for a queue, run in this order.
   private static let queueScript = """
     queue list
     queue show 1
@@ -34,7 +34,7 @@ struct AnswerTests {
     queue prune --older-than 99999w
     queue prune --older-than 1d 1 99
     """
-  /// In this order, in one library; a line that begins with `!` changes what is there.
+  /// Commands for one library, run in this order. A line that begins with `!` changes files.
   private static let script = """
     publish clips/clip-00000.mp4
     publish clips/clip-00000.mp4
@@ -149,7 +149,7 @@ struct AnswerTests {
     #expect(ends == [0, 1, 4], "\(ends)")
   }
 
-  @Test("a problem with the settings is none of version, and is told")
+  @Test("version reports a problem with the settings as a problem, and still succeeds")
   func version() async throws {
     let bench = try Workbench()
     let run = try await bench.reel("version", "--json", environment: ["REEL_JOBS": "many"])
@@ -158,7 +158,7 @@ struct AnswerTests {
     #expect((answer["problems"] as? [[String: Any]])?.count == 1 && run.status == 0, "\(run)")
   }
 
-  @Test("a run that is interrupted says so, whatever else went wrong", arguments: [false, true])
+  @Test("an interrupted run says so, whatever else went wrong", arguments: [false, true])
   func interrupted(hasFailure: Bool) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -178,7 +178,7 @@ struct AnswerTests {
       "\(codes)")
   }
 
-  @Test("what can't be looked at is one document, too")
+  @Test("a command that can't reach its catalog prints one document, too")
   func unreachable() async throws {
     let bench = try Workbench()
     for command in [
@@ -192,7 +192,7 @@ struct AnswerTests {
     }
   }
 
-  @Test("where events have standard output, the answer is on stderr, also of a command that can't run")
+  @Test("if events use standard output, the answer is on stderr, even if the command can't run")
   func besideEvents() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

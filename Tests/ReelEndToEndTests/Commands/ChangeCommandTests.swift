@@ -4,20 +4,20 @@ import ReelTestSupport
 import Testing
 
 extension Workbench {
-  /// The id of the post that a file has become.
+  /// Returns the id of the post that a file has become.
   func id(of file: String, _ more: String...) async throws -> String {
     let shown = try await ReelBinary.run(
       ["show", file, "--json", "--library", library.path] + more, in: folder, environment: environment)
     return try #require(try shown.object()["id"] as? String, "\(shown)")
   }
 
-  /// The feed, newest first.
+  /// Returns the feed, newest first.
   func feed() async throws -> [[String: Any]] {
     let feed = try await reel("feed", "--json", "--size", "1000")
     return try #require(try feed.object()["posts"] as? [[String: Any]], "\(feed)")
   }
 
-  /// What is in a folder beside the library.
+  /// Returns the names in a folder beside the library.
   func names(in folder: String) -> Set<String> {
     let names = try? FileManager.default.contentsOfDirectory(
       atPath: self.folder.appendingPathComponent(folder).path)
@@ -30,13 +30,13 @@ extension Workbench {
 }
 
 extension ReelBinary.Outcome {
-  /// What `--json` says became of each post.
+  /// The outcome of each post according to `--json`.
   fileprivate func outcomes() throws -> [String] {
     try #require(try object()["posts"] as? [[String: Any]], "\(self)").compactMap { $0["outcome"] as? String }
   }
 }
 
-/// A library with some posts by ada, and what they are made of.
+/// Makes a library with some posts by ada from the clips.
 private func library(_ count: Int = 3) async throws -> Workbench {
   let bench = try Workbench(reader: .fake)
   try bench.addDistinct(count)
@@ -47,7 +47,7 @@ private func library(_ count: Int = 3) async throws -> Workbench {
 
 @Suite("reel remove", .shortTime)
 struct RemoveCommandTests {
-  @Test("takes a post out of feed and store, by its id, by its file, or by a filter, and tells it")
+  @Test("takes a post out of feed and store, by its id, its file or a filter, and reports it")
   func ways() async throws {
     let bench = try await library(4)
     let first = try await bench.id(of: "clips/clip-00000.mp4")
@@ -93,7 +93,7 @@ struct RemoveCommandTests {
   }
 
   @Test(
-    "changes nothing in a dry run, and nothing where a file is no post; other ids are removed all the same")
+    "a dry run, or a file without a post, changes nothing; other ids are removed all the same")
   func nothing() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -101,7 +101,7 @@ struct RemoveCommandTests {
     #expect(plan.status == 0 && plan.output.hasSuffix("1 would be removed\n"), "\(plan)")
     #expect(try await bench.reel("remove", "--author", "ada", "--dry-run", "--json").outcomes().count == 3)
     try bench.addDistinct(1, from: 9)
-    // A folder is no choice of posts.
+    // `--to` with a folder does not choose posts.
     let chosen = try await bench.reel("remove", "--author", "ada", "--to", bench.media.path)
     #expect(chosen.status == 64 && chosen.errors.contains("--to does not choose posts"), "\(chosen)")
     #expect(try await bench.feed().count == 3)
@@ -124,7 +124,7 @@ struct RemoveCommandTests {
     #expect(try partly.object()["ok"] as? Bool == false)
   }
 
-  @Test("is done once: the second time it says so, and with it goes what was kept")
+  @Test("happens once: repeated, it says so, and also removes what was kept")
   func twice() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -150,7 +150,7 @@ struct RemoveCommandTests {
     #expect(try await bench.reel("status", "--json").object()["kept"] as? Int == 0)
   }
 
-  @Test("fits 80 columns")
+  @Test("output fits 80 columns")
   func columns() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -167,7 +167,7 @@ struct RemoveCommandTests {
       try await bench.reel("status", environment: narrow),
     ]
     for outcome in outcomes {
-      // A command is to be copied: no line break of ours is put into it.
+      // Commands are meant to be copied, so they contain no line breaks.
       for line in outcome.output.split(separator: "\n") where !line.hasPrefix("reel ") {
         #expect(line.count <= 80, "\(line)")
       }
@@ -175,9 +175,9 @@ struct RemoveCommandTests {
   }
 }
 
-@Suite("a video whose post was removed", .shortTime)
+@Suite("A video whose post was removed", .shortTime)
 struct RemovedVideoTests {
-  @Test("stays away: ingest counts it and succeeds, publish says why, --again publishes it")
+  @Test("stays away: ingest counts it and succeeds, publish says why, and --again publishes it")
   func again() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -199,14 +199,14 @@ struct RemovedVideoTests {
     let publish = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada")
     #expect(publish.status == 0 && publish.output.hasPrefix("removed: "), "\(publish)")
     #expect(publish.output.contains("reason   Its owner asked\n"), "\(publish)")
-    // By its id: the file may be the video of others' posts, too.
+    // The command names the id, because the file may also be the video of another author's post.
     let command = "reel restore --library \(bench.library.path) \(id) --from clips/clip-00000.mp4\n"
     #expect(publish.errors.contains(command), "\(publish)")
     #expect(publish.errors.contains("--again"), "\(publish)")
     let json = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada", "--json").object()
     #expect(json["post"] is [String: Any] && json["removal"] is [String: Any], "\(json)")
 
-    // Another author's is another post.
+    // The same video by another author is another post.
     #expect(try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "bo").status == 0)
     let anew = try await bench.reel(
       "ingest", "clips", "--author", "ada", "--again", "--events", "again.jsonl")
@@ -217,7 +217,7 @@ struct RemovedVideoTests {
     #expect(duplicates.output.hasPrefix("nothing new: all 3 videos are already published\n"), "\(duplicates)")
   }
 
-  @Test("is shown with the reason, by its id and by its file, unless the file is a post")
+  @Test("is shown with the reason, by its id and by its file, unless the file has a post")
   func show() async throws {
     let bench = try await library()
     let file = "clips/clip-00001.mp4"
@@ -285,7 +285,7 @@ struct RemovedVideoTests {
     }
     #expect(try await run("--size", "2", "--media", "copy")["posts"] as? Int == 5)
     #expect(bench.names(in: "site/media").count == 5)
-    // One in the middle, and the newest.
+    // One post in the middle, and the newest.
     for (number, left) in [(2, [1, 3, 4, 5]), (5, [1, 3, 4])] {
       let post = try #require(try await bench.feed().first { $0["pageNumber"] as? Int == number })
       let (id, video) = (try #require(post["id"] as? String), try #require(post["video"] as? String))
@@ -312,7 +312,7 @@ struct RemovedVideoTests {
 
 @Suite("reel restore", .shortTime)
 struct RestoreCommandTests {
-  @Test("brings a post back to its place while its video is kept, and after that from the file")
+  @Test("brings a post back to its place while its video is kept, and later from the file")
   func ways() async throws {
     let bench = try await library()
     let file = "clips/clip-00001.mp4"
@@ -327,7 +327,7 @@ struct RestoreCommandTests {
     for subject in [[id, "--from", "clips"], [id, "--from", file], [file]] {
       #expect(try await bench.reel("remove", id).status == 0)
       let gone = try await bench.reel("restore", id)
-      // As reel verify calls an object that the store does not have.
+      // `reel verify` calls a missing object by the same code.
       #expect(gone.status == 3 && gone.output.contains("--from"), "\(gone)")
       #expect(gone.output.contains(" [missing]\n"), "\(gone)")
       #expect(try bench.objects().count == 2)
@@ -349,7 +349,7 @@ struct RestoreCommandTests {
 
 @Suite("reel edit", .shortTime)
 struct EditCommandTests {
-  @Test("changes what a post says, finds it by the new words, and tells what is another")
+  @Test("changes a post's words, finds it by the new ones, and reports a difference")
   func words() async throws {
     let bench = try await library()
     let file = "clips/clip-00000.mp4"
@@ -380,7 +380,7 @@ struct EditCommandTests {
     }
   }
 
-  @Test("is what publish names, ready to paste, when the post says something else")
+  @Test("is the command that publish suggests, ready to paste, if the post's words differ")
   func afterPublish() async throws {
     let bench = try await library()
     let file = "clips/clip-00000.mp4"
@@ -434,12 +434,12 @@ struct MoveCommandTests {
     #expect(try all.object()["changed"] as? Int == 2 && all.object()["unchanged"] as? Int == 1)
     #expect(try bench.objects().isEmpty && bench.names(in: "other").count == 3)
     #expect(try await bench.reel("verify", "--read").status == 0)
-    // There it is a post now.
+    // In the other store it is a post now.
     let ingest = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other")
     #expect(ingest.output.hasPrefix("nothing new: all 3 videos"), "\(ingest)")
   }
 
-  @Test("leaves a mark: where the post was, its video is a duplicate, unless somebody says --again")
+  @Test("leaves a record: its video is a duplicate in the old store, too, unless --again is given")
   func comesAgain() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -456,7 +456,7 @@ struct MoveCommandTests {
     }
     let told = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada", "--json")
     #expect(try told.object()["id"] as? String == id && told.object()["new"] as? Bool == false, "\(told)")
-    // Another author's is another post, and so is what somebody wants again.
+    // With another author or --again, it becomes another post.
     for more in [["--author", "bo"], ["--author", "ada", "--again"]] {
       let new = try await ReelBinary.run(
         ["publish", "clips/clip-00000.mp4", "--json", "--library", bench.library.path] + more,
@@ -467,14 +467,14 @@ struct MoveCommandTests {
     #expect(try await bench.reel("doctor").status == 0)
   }
 
-  @Test("stays where it is if the video is a post there already, and that is told before it happens")
+  @Test("fails if the video has a post there already, and ingest warns of that beforehand")
   func taken() async throws {
     let bench = try await library()
     try bench.addDistinct(1, from: 8)
     let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other", "--dry-run")
     #expect(plan.output.contains("4 would be published"), "\(plan)")
     #expect(plan.output.contains("Of these, 3 are posts in another store of this library, too"), "\(plan)")
-    // As they are to be copied: nothing is left to be filled in.
+    // The commands can be copied as they are: they have no placeholders.
     let (media, other) = ("file://\(bench.media.path)", "file://\(bench.folder.path)/other")
     let relocate = "reel relocate --library \(bench.library.path) '\(media)' '\(other)'\n"
     #expect(plan.output.contains("reel move --library") && plan.output.contains(relocate), "\(plan)")
@@ -486,7 +486,7 @@ struct MoveCommandTests {
     }
     let third = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "third", "--json")
     #expect(try third.object()["elsewhere"] as? Int == 4, "\(third)")
-    // Another author's posts are nobody's second ones.
+    // Posts of another author do not count as posts in another store.
     let others = try await bench.reel("ingest", "clips", "--author", "bo", "--json")
     #expect(try others.object()["elsewhere"] as? Int == 0, "\(others)")
     #expect(try others.object()["ofOtherAuthors"] as? Int == 4, "\(others)")
@@ -500,10 +500,10 @@ struct MoveCommandTests {
   }
 }
 
-@Suite("What the changing commands advise", .shortTime)
+@Suite("What the changing commands suggest", .shortTime)
 struct ChangeAdviceTests {
   @Test(
-    "a command that publish prints sets just the words that were asked for",
+    "a command that publish prints sets exactly the words that were given",
     arguments: [
       "rtl \u{202E} abc", "zero\u{200B}width", "line\u{2028}end", "Gr\u{FC}\u{DF}e, \u{1F600}",
       "it's `$(touch x)` \"q\"", "it'\u{301};touch x;echo '\u{301}",
@@ -530,7 +530,7 @@ struct ChangeAdviceTests {
     #expect(post["caption"] as? String == caption, "\(command)")
   }
 
-  @Test("a move of nothing makes no store")
+  @Test("a move of nothing creates no store")
   func moveOfNothing() async throws {
     let bench = try await library()
     let moved = try await bench.reel("move", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--to", "new")
@@ -539,7 +539,7 @@ struct ChangeAdviceTests {
     #expect(try await bench.reel("doctor").status == 0)
   }
 
-  @Test("a move of what was removed leaves the library well")
+  @Test("moving a removed post leaves the library sound")
   func moveOfRemoved() async throws {
     let bench = try await library()
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -550,9 +550,9 @@ struct ChangeAdviceTests {
   }
 }
 
-@Suite("What is left of removed posts", .shortTime)
+@Suite("Remains of removed posts", .shortTime)
 struct RemovedRestTests {
-  @Test("doctor tells of a kept video that is gone, and of a removed one that is there again")
+  @Test("doctor reports a kept video that is missing, and a removed one that is back")
   func findings() async throws {
     let bench = try await library()
     var videos: [String: String] = [:]
@@ -575,18 +575,18 @@ struct RemovedRestTests {
     let found = try await bench.reel("doctor", "--json")
     #expect(found.status == 3, "\(found)")
     #expect(try kinds(found, "left") == ["object.kept-missing", "object.removed"])
-    // What verify looks for is in the feed.
+    // Verify checks only the posts in the feed.
     #expect(try await bench.reel("verify").status == 0)
     let fixed = try await bench.reel("doctor", "--fix", "--json")
     #expect(try kinds(fixed, "mended") == ["object.removed"], "\(fixed)")
     #expect(try kinds(fixed, "left") == ["object.kept-missing"], "\(fixed)")
     #expect(try !FileManager.default.fileExists(atPath: video(gone).path))
-    // As the finding says.
+    // The command that the finding suggests.
     #expect(try await bench.reel("restore", kept, "--from", "clips").status == 0)
     #expect(try await bench.reel("doctor").status == 0)
   }
 
-  @Test("--json says what the store keeps, and of what another command had begun")
+  @Test("--json reports what the store keeps, and changes that an earlier command had begun")
   func remains() async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(3)
@@ -624,7 +624,7 @@ struct RemovedRestTests {
 
 @Suite("reel prune", .shortTime)
 struct PruneCommandTests {
-  @Test("removes what nobody keeps any more, and shows it before")
+  @Test("removes what is no longer kept, and lists it in a dry run")
   func expired() async throws {
     let bench = try await library()
     #expect(try await bench.reel("remove", "clips/clip-00000.mp4", "--keep", "1s").status == 0)
@@ -641,7 +641,7 @@ struct PruneCommandTests {
     #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
   }
 
-  @Test("forgets what nobody asks for any more, and nothing that is known of posts")
+  @Test("forgets outdated rows, but nothing about posts")
   func rows() async throws {
     let bench = try await library()
     let catalog = try Connection(bench.library.appendingPathComponent("catalog.sqlite").path)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The other commands", .shortTime)
 struct CommandTests {
-  @Test("an export has every post once, in their order, and is there as a whole or not at all")
+  @Test("an export has every post once, in order, and is written completely or not at all")
   func export() async throws {
     let bench = try Workbench()
     let none = try await bench.reel("export", "-o", "-")
@@ -42,7 +42,7 @@ struct CommandTests {
       ["export", "-o", "posts.csv", "--library", "not-mounted"], in: bench.folder)
     #expect(lost.status == 1 && lost.errors.contains("no library at"), "\(lost)")
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
-    // What is no file is not replaced by one.
+    // A device is not replaced by a file.
     #expect(try await bench.reel("export", "-o", "/dev/null", "--format", "csv").status == 0)
     #expect(
       try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
@@ -50,7 +50,7 @@ struct CommandTests {
   }
 
   @Test(
-    "a signal ends an export without a trace: the file is as it was, and nothing is beside it",
+    "a signal ends an export without a trace: the file is unchanged, and there is none beside it",
     .enabled(if: ReelBinary.hasFailpoints), arguments: [SIGINT, SIGTERM, SIGHUP])
   func interruptedExport(signal: Int32) async throws {
     let bench = try Workbench()
@@ -67,14 +67,14 @@ struct CommandTests {
     running.send(SIGCONT)
     let outcome = try await running.outcome()
     let text = try String(contentsOf: file, encoding: .utf8)
-    // It may have got to its end before it heard.
+    // It may have finished before it noticed the signal.
     #expect(
       outcome.status == 130 ? text == "old" : outcome.status == 0 && text.hasPrefix("id,"), "\(outcome)")
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(Set(names) == ["clips", "library", "posts.csv"], "\(names)")
   }
 
-  @Test("pages of the feed by page number: each says where the next one begins")
+  @Test("pages of the feed by page number each say where the next one begins")
   func feedByPageNumber() async throws {
     let bench = try Workbench()
     try bench.addDistinct(5)
@@ -95,7 +95,7 @@ struct CommandTests {
     #expect(largest["next"] is NSNull)
   }
 
-  @Test("publish makes one post, prints it, and says plainly when it is a post already")
+  @Test("publish makes one post, prints it, and says so if it is a post already")
   func publish() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "phone.mp4")
@@ -129,7 +129,7 @@ struct CommandTests {
     #expect(try await bench.reel("show", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f").status == 1)
   }
 
-  @Test("which post a file is: by its bytes, whatever it is called")
+  @Test("show finds a file's post by its bytes, whatever the file's name")
   func showFile() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "first.mov")
@@ -148,7 +148,7 @@ struct CommandTests {
     #expect(gone.status == 1 && gone.errors.contains("clips/none.mp4 is not a post id"), "\(gone)")
   }
 
-  @Test("posts are listed by author, time and words, and the next page keeps them")
+  @Test("posts are filtered by author, time and words, and the next page keeps the filters")
   func feedFilters() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "harbour one.mov")
@@ -172,7 +172,7 @@ struct CommandTests {
     #expect(first.output.contains("--before 2 --size 1 --author=ada --search=harbour"), "\(first)")
   }
 
-  @Test("a long row of files, with options between them, is read in its order")
+  @Test("a long list of files with options in between is read in order")
   func longRowOfFiles() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "phone.mp4")
@@ -187,7 +187,7 @@ struct CommandTests {
     #expect(paths == names)
   }
 
-  @Test("demo counts lie between 1000 and 100000")
+  @Test("demo counts are between 1000 and 100000")
   func demoCounts() async throws {
     let bench = try Workbench()
     try bench.addDistinct(5)
@@ -223,7 +223,7 @@ struct CommandTests {
     #expect(try await pages("--from", "8").0 == [])
   }
 
-  @Test("status tells what failed and why, until it is mended")
+  @Test("status lists what failed and why, until it is fixed")
   func status() async throws {
     let bench = try Workbench()
     try bench.write("text", to: "a.mp4")
@@ -239,7 +239,7 @@ struct CommandTests {
   }
 
   @Test(
-    "status has nothing of what was mistyped or is gone, unless its folder is gone, too; and forgets what it is told to"
+    "status omits missing files unless their folder is missing, too, and forgets what it is told to"
   )
   func statusOfWhatIsGone() async throws {
     let bench = try Workbench()
@@ -264,7 +264,7 @@ struct CommandTests {
     #expect(try await listed() == ["b.mp4", "c.mp4"])
     #expect(try await bench.reel("publish", "clips/a.mp4").status == 1)
     try bench.write("text", to: "a.mp4")
-    // The publishing that found nothing forgot it.
+    // The publish command that found no file has removed its entry.
     #expect(try await listed() == ["b.mp4", "c.mp4"])
     #expect(try await listed("--forget") == [])
     #expect(try await bench.reel("ingest", "clips").status == 4)
@@ -273,11 +273,11 @@ struct CommandTests {
     #expect(none.status == 1)
   }
 
-  @Test("the cache tells its size, and clearing it says what was freed and costs no post")
+  @Test("the cache reports its size, and clearing it reports what was freed and costs no post")
   func cache() async throws {
     let bench = try Workbench()
     try bench.addDistinct(4)
-    // What becomes a post is not read again; what does not is remembered.
+    // What becomes a post is not read again, so only the other file's reading is kept.
     try bench.add("broken/audio-only.mp4")
     #expect(try await bench.reel("ingest", "clips").status == 4)
     #expect(try await bench.reel("cache", "--json").object()["readings"] as? Int == 1)
@@ -288,7 +288,7 @@ struct CommandTests {
     #expect(again?["duplicates"] as? Int == 4)
   }
 
-  @Test("versions of all that takes part; --version alone is one line")
+  @Test("version lists every component; --version alone is one line")
   func version() async throws {
     let bench = try Workbench()
     let all = try await bench.reel("version", "--json").object()
@@ -303,7 +303,7 @@ struct CommandTests {
     #expect(missing.output.contains("scripts/reel"))
   }
 
-  @Test("reel maps no FFmpeg; its worker does")
+  @Test("reel is not linked with FFmpeg; its worker is")
   func linkage() async throws {
     func libraries(_ program: String) async throws -> String {
       try await ReelBinary.runProgram(
@@ -317,7 +317,7 @@ struct CommandTests {
     #expect(try await libraries("reel-probe-worker").contains("libavformat"))
   }
 
-  @Test("probe gives one object for one file, a list for several, a line each for --jsonl")
+  @Test("probe prints one object for one file, a list for several, and one line each with --jsonl")
   func probe() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov")
@@ -338,7 +338,7 @@ struct CommandTests {
     #expect(card.output.contains("mov") && card.output.contains("90"), "\(card.output)")
   }
 
-  @Test("settings: flag before environment before file; a bad file is named")
+  @Test("flags precede the environment, which precedes the file; a bad file is named")
   func settings() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -360,7 +360,7 @@ struct CommandTests {
     #expect(missing.status == 1)
   }
 
-  @Test("a publish that fails says why once, on standard error; --json and --quiet keep what they promise")
+  @Test("a failed publish gives the reason once, on standard error; --json and --quiet behave as documented")
   func failedPublish() async throws {
     let bench = try Workbench()
     try bench.write("just text", to: "text.mp4")
@@ -376,7 +376,7 @@ struct CommandTests {
     #expect(run.errors.components(separatedBy: "notMedia").count == 2, "\(run.errors)")
   }
 
-  @Test("Reel's own objects are never taken in, neither by publish nor by ingest")
+  @Test("Reel's own objects are never ingested, neither by publish nor by ingest")
   func ownObjects() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -389,7 +389,7 @@ struct CommandTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 4)
   }
 
-  @Test("a worker that is missing is told once, and nothing is read: 1")
+  @Test("a missing worker is reported once, nothing is read, and the exit code is 1")
   func missingWorker() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -403,7 +403,7 @@ struct CommandTests {
   }
 
   @Test(
-    "settings that can't be used are told before a library is made",
+    "invalid settings are reported before a library is created",
     arguments: [["--to", "s3://bucket/x"], ["--mode", "999"], ["--to", ""]])
   func settingsFirst(flags: [String]) async throws {
     let bench = try Workbench()
@@ -418,7 +418,7 @@ struct CommandTests {
     #expect(misspelt.status == 1 && misspelt.errors.contains("barr"))
   }
 
-  @Test("a folder elsewhere is a destination; kinds that we don't have yet are a clear sentence")
+  @Test("a folder elsewhere is a destination; an unsupported kind gets a clear message")
   func destinations() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelTool
 
-/// What the pages tell people to type.
+/// The commands in the documentation.
 @Suite("Documented commands") struct DocumentedCommandTests {
   static let pages: [String] = {
     let root = Checkout.root
@@ -13,23 +13,23 @@ import Testing
     return ["README.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
   }()
 
-  @Test("each is one that reel understands", arguments: pages)
+  @Test("reel understands every command of a page", arguments: pages)
   func isUnderstood(page: String) throws {
     for (line, words) in try Page(page).commands() {
       do {
-        // As a shell does.
+        // A shell expands the tilde.
         let expanded = words.map { $0.hasPrefix("~/") ? "/home/ada" + $0.dropFirst() : $0 }
         _ = try ReelTool.parseAsRoot(RawArguments.prepared(expanded))
         #expect(!Self.isFormer(words), "\(page): \(line)")
       } catch {
-        // What asks for help, or the version, is an error to the parser.
+        // To the parser, a request for help or the version is an error.
         if ReelTool.exitCode(for: error).isSuccess { continue }
         Issue.record("\(page): \(line)\n\(ReelTool.fullMessage(for: error))")
       }
     }
   }
 
-  /// Whether it is said as it was before 0.3, which is understood as well.
+  /// Whether a command has the syntax from before 0.3, which is still accepted.
   private static func isFormer(_ words: [String]) -> Bool {
     func begins(_ commands: String...) -> Bool { commands.contains { $0 == words.first } }
     return begins("export", "backup", "page") && !words.contains("-o") && !words.contains("--help")
@@ -37,8 +37,8 @@ import Testing
       || begins("poster", "sheet", "lock") && !Set(words).isDisjoint(with: ["--overwrite", "--update"])
   }
 
-  /// What a page names in running text may leave out what is clear from there.
-  @Test("each that is named in a sentence exists, with its flags", arguments: pages)
+  /// A command named in running text may omit what is clear from the context.
+  @Test("every command named in a sentence exists, with its flags", arguments: pages)
   func exists(page: String) throws {
     for words in try Page(page).mentions() {
       do {
@@ -59,20 +59,20 @@ import Testing
     #expect(count > 100)
   }
 
-  /// From top to bottom in one shell, as somebody would who follows it.
+  /// The commands are run from top to bottom in one shell, as a reader would run them.
   @Test(
-    "a page that is followed prints what it shows", .notQuick,
+    "the commands of a page print what it shows", .notQuick,
     arguments: [("README.md", "/tmp/demo"), ("docs/tutorial.md", "/tmp/first")])
   func printsWhatIsShown(page: String, place: String) async throws {
     let bench = try Workbench()
     let folder = bench.folder.appendingPathComponent("place").path
     let marks = bench.folder.appendingPathComponent("marks").path
     try FileManager.default.createDirectory(atPath: marks, withIntermediateDirectories: false)
-    // Each step leaves what it printed: the shell keeps its folder and its variables from one to the next.
+    // Each step writes its output to a file. The shell keeps its folder and its variables from one step to the next.
     var script = "exec </dev/null; export COLUMNS=400; cd \(Checkout.root.path)\n"
     let steps = try Page(page).steps()
     for (index, step) in steps.enumerated() {
-      // What is left out of a table that is too wide for the page.
+      // The feed's table is made as narrow as on the page.
       var text = step.command.replacing(place, with: folder)
       if text.hasPrefix("reel feed") { text = "(export COLUMNS=80; \(text))" }
       script += "{ \(text)\n} >\(marks)/\(index) 2>&1; echo $? >\(marks)/\(index).status\n"
@@ -86,7 +86,7 @@ import Testing
       let printed = try String(contentsOfFile: "\(marks)/\(index)", encoding: .utf8)
         .replacing(folder, with: place).withoutProgress
       let status = try String(contentsOfFile: "\(marks)/\(index).status", encoding: .utf8)
-      // The pages have files that nobody can use, and nothing goes wrong here.
+      // The pages include files that nobody can use. Nothing else fails.
       let expected = ["refused: ", "failed: "].contains(where: printed.hasPrefix) ? "4\n" : "0\n"
       #expect(status == expected, "\(step.command): \(status)\(printed)")
       guard let shown = step.output else { continue }
@@ -98,7 +98,7 @@ import Testing
       } else if step.isPart {
         for line in wanted { #expect(all.contains(line), "\(step.command)") }
       } else {
-        // Several files are read at once: their lines come in any order.
+        // Several files are read at once, so their lines come in any order.
         #expect(
           all.split(separator: " ").sorted() == wanted.joined(separator: " ").split(separator: " ").sorted(),
           "\(step.command)")
@@ -118,7 +118,7 @@ private struct Page {
   }
 
   private let blocks: [(language: String, text: String)]
-  /// Outside of them.
+  /// The text outside of the blocks.
   private let text: String
 
   init(_ path: String) throws {
@@ -146,10 +146,9 @@ private struct Page {
     self.text = outside.joined(separator: "\n")
   }
 
-  // MARK: What is understood
+  // MARK: Commands to parse
 
-  /// The words of each command of `reel`, with the line that has it; what a shell would put in for variables and
-  /// patterns stays as it is written.
+  /// Returns the words of each command of `reel`, with the line that has it. Variables and patterns are not expanded.
   func commands() -> [(line: String, words: [String])] {
     var found: [(String, [String])] = []
     for block in blocks where ["", "sh", "bash", "console"].contains(block.language) {
@@ -159,7 +158,7 @@ private struct Page {
       for line in text.split(separator: "\n") where !isDialogue || line.hasPrefix("$ ") {
         let typed = line.hasPrefix("$ ") ? line.dropFirst(2) : line
         for words in Self.pipeline(String(typed)) {
-          // Settings before a command, and what runs it.
+          // Skips settings before a command, and programs that run it.
           let rest = words.drop { $0.contains("=") && !$0.hasPrefix("-") || $0 == "sudo" || $0 == "time" }
           guard rest.first == "reel", rest.count > 1, !line.contains("…"),
             !rest.contains(where: Self.isSchematic)
@@ -173,7 +172,7 @@ private struct Page {
     return found
   }
 
-  /// The words of each command of `reel` that stands in a sentence or a table.
+  /// Returns the words of each command of `reel` in a sentence or a table.
   func mentions() -> [[String]] {
     text.matches(of: /`reel (?<words>[^`\n]+)`/).compactMap { match in
       let words = Self.pipeline("reel " + match.output.words.replacing("\\|", with: "|"))[0]
@@ -182,12 +181,12 @@ private struct Page {
     }
   }
 
-  /// Stands for something, or for several things.
+  /// Whether a word is a placeholder or stands for several alternatives.
   private static func isSchematic(_ word: String) -> Bool {
     word == "..." || word.hasPrefix("[") || word.hasPrefix("<") || word.contains("|")
   }
 
-  /// A line's commands, as lists of words.
+  /// Splits a line into commands, each as a list of words.
   private static func pipeline(_ line: String) -> [[String]] {
     var (commands, words, word): ([[String]], [String], String?) = ([], [], nil)
     var quote: Character?
@@ -213,7 +212,7 @@ private struct Page {
         word = nil
         guard isEnd(character) else { continue }
         if character == "<" || character == ">" {
-          // The file's name is none of the command's words; nor is the number before.
+          // The file's name and the descriptor's number are not words of the command.
           if words.last.map({ $0 == "2" }) == true { words.removeLast() }
           while let next = characters.first, " &>".contains(next) { characters.removeFirst() }
           while let next = characters.first, !next.isWhitespace, !isEnd(next) { characters.removeFirst() }
@@ -229,10 +228,10 @@ private struct Page {
     return commands + [words]
   }
 
-  // MARK: What is run
+  // MARK: Commands to run
 
-  /// The blocks in their order: what is typed, and what is shown for it. Left out is what installs Reel, and, in blocks
-  /// without `$`, a list of examples (`reel … # what it does`, over and over).
+  /// Returns the commands in order, each with the output shown for it. Commands that install Reel are omitted, and so
+  /// are lists of examples in blocks without `$` (`reel … # what it does`).
   func steps() -> [Step] {
     var steps: [Step] = []
     for block in blocks {
@@ -254,7 +253,7 @@ private struct Page {
     return steps
   }
 
-  /// Lines without what differs from run to run, the bar, and the breaks that a terminal makes.
+  /// Returns the lines without what varies between runs, the progress bar, and a terminal's line breaks.
   static func lasting(_ text: String) -> [String] {
     let ids = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
     let bar = /^[0-9]+\/[0-9]+…?\ +files\ .*/

@@ -5,7 +5,7 @@ import Testing
 @Suite("Exit codes", .shortTime)
 struct ExitCodeTests {
   @Test(
-    "4 for a file that nobody can use, wherever that is found out",
+    "4 for an unusable file, wherever that is noticed",
     arguments: ["no-moov.mp4", "cut-off.mp4", "letter.mp4", "audio-only.mp4"],
     [["ingest"], ["publish"], ["validate"]])
   func unusable(sample: String, command: [String]) async throws {
@@ -17,7 +17,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "4 from the commands that only read, too",
+    "4 from commands that only read, too",
     arguments: [
       ["probe"], ["mend", "--faststart", "-o", "x.mp4"], ["poster", "-o", "x.jpg"], ["sheet", "-o", "x.jpg"],
     ])
@@ -29,7 +29,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "1 for a file that is not there; the others are done",
+    "1 for a missing file; the others are processed",
     arguments: [
       ["ingest"], ["probe"], ["validate"], ["mend", "--faststart", "-o", "out/"],
       ["poster", "-o", "out/"], ["sheet", "-o", "x.jpg"],
@@ -46,7 +46,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "1 for the one file that is not there",
+    "1 for a single missing file",
     arguments: ["publish", "show", "remove", "restore", "watch", "lock -o x.lock"])
   func onlyMissingFile(command: String) async throws {
     let bench = try Workbench()
@@ -60,7 +60,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "1 for a post that is not there",
+    "1 for a missing post",
     arguments: [["remove"], ["restore"], ["edit", "--caption", "x"], ["move", "--to", "o"]])
   func missingPost(command: [String]) async throws {
     let bench = try Workbench()
@@ -72,7 +72,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "3 for what leads nowhere in a folder: only the folder was named",
+    "3 for a dangling link in a folder, since only the folder was named",
     arguments: ["ingest --library library", "probe", "poster -o p/", "mend --faststart -o m/"])
   func goneInAFolder(command: String) async throws {
     let bench = try Workbench()
@@ -85,7 +85,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "1 for a place that is taken, or whose name says something else",
+    "1 for an output that exists already, or whose name does not suit",
     arguments: ["x.mov", "there.mp4", "clips/faststart.mp4"])
   func taken(place: String) async throws {
     let bench = try Workbench()
@@ -97,7 +97,7 @@ struct ExitCodeTests {
   }
 
   @Test(
-    "1 for a library that is not there, and nothing is made",
+    "1 for a missing library, and nothing is created",
     arguments: [
       "feed", "feed --json", "status", "status --json", "page -o site", "show clips/a.mp4", "export -o -",
       "cache", "cache clear", "remove 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f", "prune", "doctor", "verify",

@@ -6,15 +6,15 @@ import Testing
 
 @testable import ReelTool
 
-/// No flag is there for nothing: each changes something in some test.
+/// Every flag has an effect in some test.
 @Suite("Flags", .shortTime)
 struct FlagEffectTests {
-  /// Flags that stand for a setting, whose effect is tested by its variable or in the configuration file.
+  /// Flags that stand for a setting. Their effect is tested with the variable or the configuration file.
   private static let ofSettings = [
     "--credentials": "credentials", "--path-style": "pathStyle", "--no-path-style": "pathStyle",
   ]
 
-  @Test("each flag that the help names is given in a test")
+  @Test("each flag that the help names is used in a test")
   func eachIsGiven() throws {
     let tests = try FileManager.default.subpathsOfDirectory(atPath: Checkout.root.path + "/Tests")
       .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("FlagEffectTests.swift") }
@@ -24,7 +24,7 @@ struct FlagEffectTests {
       try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
       .components(separatedBy: "// The tests:").last ?? ""
     let flag = /--[a-z][a-z0-9-]+/
-    // `-o` is the same.
+    // `-o` is the short form.
     let given = Set((tests + own).matches(of: flag).map { String($0.output) } + ["--output"])
     for command in HelpTests.commands {
       for match in command.type.helpMessage().matches(of: flag) {
@@ -69,7 +69,7 @@ struct FlagEffectTests {
     #expect(try await says("--include-trash"))
   }
 
-  @Test("in a folder only what is meant is taken, whatever is done with it")
+  @Test("in a folder only the selected files are processed, by every command")
   func whichFiles() async throws {
     let bench = try Workbench()
     for name in ["clips/silent.mp4", "clips/moov-at-end.mp4", "clips/faststart.mp4"] { try bench.add(name) }
@@ -110,7 +110,7 @@ struct FlagEffectTests {
     #expect(try await size("--pictures", "2") < size())
   }
 
-  @Test("a rule that can't be evaluated fails a file where that is asked for")
+  @Test("with the strict flag, a rule that can't be evaluated fails its file")
   func strictValidation() async throws {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4")
@@ -131,13 +131,13 @@ struct FlagEffectTests {
     #expect(try await bench.reel("show", "clips/faststart.mp4", "--json").object()["shareCount"] as? Int == 7)
   }
 
-  @Test("a watched folder that is listed at intervals says so")
+  @Test("a watched folder that is polled says so")
   func pollingWatch() async throws {
     let bench = try Workbench()
     func greeting(_ flags: String...) async throws -> String {
       let watch = try ReelBinary.start(
         ["watch", "clips", "--library", bench.library.path] + flags, in: bench.folder)
-      // The greeting's end.
+      // The last line of the greeting.
       #expect(try await watch.says("videos go to"))
       watch.send(SIGTERM)
       return try await watch.outcome().errors
@@ -146,7 +146,7 @@ struct FlagEffectTests {
     #expect(try await greeting("--poll", "--every", "7m").contains("listed every 7m"))
   }
 
-  @Test("what a bucket is asked and told with an object")
+  @Test("an upload's requests carry what the flags ask for")
   func requestsOfAnUpload() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")

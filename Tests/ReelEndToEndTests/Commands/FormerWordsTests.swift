@@ -2,15 +2,15 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// What was called otherwise before 0.3.
-@Suite("Former words of the command line", .shortTime)
+/// Syntax from before 0.3.
+@Suite("Former syntax of the command line", .shortTime)
 struct FormerWordsTests {
   struct Word: Sendable, CustomTestStringConvertible {
     let former: [String]
     let now: [String]
-    /// As the warning says it.
+    /// The new syntax as the warning states it.
     let says: String
-    /// What both write.
+    /// The file that both write.
     var writes: String?
 
     var testDescription: String { former.joined(separator: " ") }
@@ -50,7 +50,7 @@ struct FormerWordsTests {
   ]
 
   @Test(
-    "are taken, with one line that says the new way; the new way is taken without a word", arguments: words)
+    "the former syntax is accepted with a one-line hint, and the new one without", arguments: words)
   func taken(word: Word) async throws {
     let bench = try await Self.library()
     let former = try await Self.reel(word.former, in: bench)
@@ -70,7 +70,7 @@ struct FormerWordsTests {
     #expect(!flags.contains(where: help.contains), "\(help)")
   }
 
-  @Test("a file that is replaced unasked is told of; with --force nothing is said")
+  @Test("a file that is replaced without --force causes a warning")
   func replaced() async throws {
     let bench = try await Self.library()
     for (words, file) in [
@@ -90,7 +90,7 @@ struct FormerWordsTests {
   }
 
   @Test(
-    "both ways at once are wrong",
+    "using both forms at once, or neither, is an error",
     arguments: [
       ["export", "a.csv", "-o", "b.csv"], ["backup", "a", "-o", "b"], ["page", "a", "-o", "b"],
       ["lock", "clips", "--to", "a", "-o", "b"], ["mend", "clips", "--faststart", "--to", "a", "-o", "b/"],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelTool
 
-/// A group of options, whatever is in it.
+/// A group of options with any content.
 private protocol OptionsInGroup {
   static var content: any ParsableArguments.Type { get }
 }
@@ -27,8 +27,8 @@ struct HelpTests {
     return below([], ReelTool.self)
   }()
 
-  /// In a debug build the parser checks the options of a group five times for each group around it, whenever it starts.
-  @Test("no command has many options deep in groups of groups")
+  /// In a debug build, the parser checks the options of a group five times for each group around it, at every start.
+  @Test("no command has many options in deeply nested groups")
   func groupsInGroups() {
     func checks(_ type: any ParsableArguments.Type) -> Int {
       5
@@ -42,13 +42,13 @@ struct HelpTests {
     }
   }
 
-  /// The command that is meant by a line's first words.
+  /// Returns the command that a line's first words name.
   static func name(of words: [String]) -> String {
     commands.map(\.words).filter { words.starts(with: $0) }.max { $0.count < $1.count }?.joined(
       separator: " ") ?? ""
   }
 
-  /// As a shell takes a line apart that only quotes with `"`, without what follows `>`.
+  /// Splits a line like a shell, with `"` as the only quotes, and drops what follows `>`.
   private func words(_ line: some StringProtocol) -> [String] {
     let command = line.components(separatedBy: " > ")[0]
     var words: [String] = []
@@ -68,7 +68,7 @@ struct HelpTests {
     try await ReelBinary.run(arguments, in: ReelBinary.project, environment: environment)
   }
 
-  @Test("each command that does something has two or three examples, which the parser takes, none wrapped")
+  @Test("every command has two or three examples that the parser accepts and no line break splits")
   func examples() throws {
     for (name, type) in Self.commands where type.configuration.subcommands.isEmpty {
       let discussion = type.configuration.discussion
@@ -107,7 +107,7 @@ struct HelpTests {
     let stores = try #require(
       lines.firstIndex { $0.hasPrefix("STORES") || $0.hasPrefix("THE BUCKET") || $0 == "SIGNED URLS:" })
     #expect(own < stores)
-    // Nothing is lost, or runs together.
+    // No option is lost, and no sections run together.
     #expect(lines.filter { $0.hasPrefix("  --") || $0.hasPrefix("  -h") }.count >= 10)
     for title in lines.indices where lines[title].wholeMatch(of: /[A-Z][A-Z -]+:/) != nil {
       #expect(lines[title - 1] == "", "\(lines[title])")
@@ -115,7 +115,7 @@ struct HelpTests {
     #expect(!run.output.contains("\n\n\n") && !run.output.hasSuffix("\n\n"))
   }
 
-  @Test("what is common comes first in the help of ingest, what is a store's own under its store")
+  @Test("the help of ingest begins with common options, and has each store's own under its store")
   func ingest() async throws {
     let help = try await reel(["ingest", "--help"]).output
     let places = try [
@@ -130,12 +130,12 @@ struct HelpTests {
   }
 
   @Test(
-    "a word that is no command is answered with the nearest",
+    "an unknown command is answered with the nearest one",
     arguments: [
       ("ingst clips", "did you mean 'reel ingest'?"), ("help fed", "did you mean 'reel feed'?"),
       ("queue lst", "did you mean 'reel queue list'?"), ("nosuch --help", "'reel --help' lists"),
       ("policy chek x", "did you mean 'reel policy check'?"), ("nosuch", "'reel --help' lists"),
-      // As other tools call it.
+      // The names that other tools use.
       ("delete x", "did you mean 'reel remove'?"), ("list", "did you mean 'reel feed'?"),
       ("upload x", "did you mean 'reel ingest'?"),
     ])
@@ -146,7 +146,7 @@ struct HelpTests {
   }
 
   @Test(
-    "wrong usage is told in lower case, as every other error is, whoever tells it",
+    "usage errors begin in lower case like all other errors, whoever reports them",
     arguments: [
       ("feed --nope", "unknown option '--nope'"), ("mend", "missing expected argument"),
       ("feed --size x", "the value 'x' is invalid"), ("feed --size", "missing value for '--size"),
@@ -160,7 +160,7 @@ struct HelpTests {
   }
 
   @Test(
-    "an option that no command has is told first, with a name only where one is near",
+    "an unknown option is reported first, with a suggestion only if one is near",
     arguments: [
       ("mend --nosuch", "'--nosuch'"), ("remove --nosuch --reason x", "'--nosuch'"),
       ("feed --page 3", "'--page'"), ("feed --sort=likes", "'--sort'"), ("lock -k", "'-k'"),
@@ -175,7 +175,7 @@ struct HelpTests {
     #expect(run.errors.contains("Usage: reel "), "\(run)")
   }
 
-  @Test("what looks like an option, and is a file or a number, is none that is unknown")
+  @Test("a file or a number that looks like an option is not an unknown option")
   func noOption() async throws {
     for line in ["probe -- --nosuch", "queue priority -1 --catalog x", "feed --size -3"] {
       let run = try await reel(words(line))
@@ -184,7 +184,7 @@ struct HelpTests {
   }
 
   @Test(
-    "wherever many files are taken, one can say which, and how many at once",
+    "every command for many files can filter them and limit how many run at once",
     arguments: ["probe", "validate", "lock", "mend", "poster", "sheet", "ingest", "watch"])
   func whichFiles(command: String) throws {
     let type = try #require(Self.commands.first { $0.words == [command] }?.type)
@@ -193,7 +193,7 @@ struct HelpTests {
     }
   }
 
-  @Test("so is a flag, and every error of usage begins as other errors do")
+  @Test("a misspelled flag is answered with the nearest, and every usage error begins like other errors")
   func misspeltFlag() async throws {
     let run = try await reel(["feed", "--autor", "ada"])
     #expect(run.status == 64 && run.errors.hasPrefix("reel: "), "\(run)")
@@ -201,7 +201,7 @@ struct HelpTests {
   }
 
   @Test(
-    "and a variable, which stops nothing",
+    "a misspelled variable is answered with the nearest, and stops nothing",
     arguments: [
       ("REEL_LIBARY", "REEL_LIBRARY"), ("REEL_INSECUREHTTP", "REEL_INSECURE_HTTP"),
       ("REEL_jobs", "REEL_JOBS"),
@@ -227,7 +227,7 @@ struct HelpTests {
   }
 
   @Test(
-    "a time is written alike wherever one is asked for",
+    "times are written the same way everywhere",
     arguments: [
       "ingest x --deadline TIME", "publish x --presign TIME", "work --retry-delay TIME --catalog x",
       "work --grace TIME", "watch x --settle TIME", "watch x --every TIME", "watch x --presume-closed TIME",
@@ -249,13 +249,13 @@ struct HelpTests {
   }
 
   @Test(
-    "hours without a unit are refused, as they would be seconds now",
+    "hours without a unit are refused, as they would now be seconds",
     arguments: [("48", false), ("48h", true), ("0", true), ("30s", true)])
   func grace(time: String, isTaken: Bool) {
     #expect(((try? ReelTool.parseAsRoot(["doctor", "--grace", time])) != nil) == isTaken)
   }
 
-  @Test("so is a size", arguments: ["20MB", "1MiB", "3000001"])
+  @Test("sizes are written the same way everywhere", arguments: ["20MB", "1MiB", "3000001"])
   func sizes(size: String) throws {
     for line in [
       "ingest x --max-size", "probe x --max-read", "ingest x --limit-rate", "uploader check x --large-size",
@@ -265,7 +265,7 @@ struct HelpTests {
   }
 
   @Test(
-    "flags that would have no effect are none",
+    "flags that would have no effect are unknown",
     arguments: [
       "version --follow-links", "version --library x", "version --deadline 3", "probe x.mp4 --library x",
       "probe x.mp4 --catalog x", "mend x.mp4 --faststart -o y.mp4 --library x",
@@ -279,7 +279,7 @@ struct HelpTests {
     #expect(run.status == 64 && run.errors.contains("unknown option"), "\(run)")
   }
 
-  @Test("a policy is completed by the presets' names and by files")
+  @Test("a policy is completed with the presets' names and with files")
   func policyCompletion() async throws {
     let bench = try Workbench()
     try Data().write(to: bench.folder.appendingPathComponent("own.yaml"))

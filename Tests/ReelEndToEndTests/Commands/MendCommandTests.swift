@@ -14,7 +14,7 @@ struct MendCommandTests {
     return try Self.json(run.output)["media"] as? [String: Any] ?? [:]
   }
 
-  @Test("one file goes where it is to go, and the source stays as it was")
+  @Test("one file is written to the given place, and the source is unchanged")
   func oneFile() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-located.mov", as: "a.mov")
@@ -26,11 +26,11 @@ struct MendCommandTests {
     #expect(try Data(contentsOf: source) == before)
     let after = try await media(bench, "b.mov")
     #expect(after["fastStart"] as? Bool == true && after["hasLocation"] as? Bool == false)
-    // Nothing but the file is left.
+    // No other file is left behind.
     #expect(try Self.names(in: bench.folder) == ["b.mov", "clips"])
   }
 
-  @Test("a file that is cut off is told as that, with what would help")
+  @Test("a file that is cut off is reported as such, with the flag that would help")
   func cutOff() async throws {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4", as: "a.mp4")
@@ -48,7 +48,7 @@ struct MendCommandTests {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
   }
 
-  @Test("a file that was named is not replaced by another one, nor one of this run by the next")
+  @Test("no output replaces a file that was named, or another output of the same run")
   func namesThatMeet() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "x/a.mp4")
@@ -62,7 +62,7 @@ struct MendCommandTests {
     #expect(met.status == 3 && met.errors.contains("another file of this run"), "\(met.errors)")
   }
 
-  @Test("a folder is mended into another one, each file in its place; what is well is not written")
+  @Test("a folder is mended into another, each file at its place; sound files are not written")
   func folder() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -81,14 +81,14 @@ struct MendCommandTests {
     let mended = bench.folder.appendingPathComponent("mended")
     #expect(try Self.names(in: mended) == ["a.mp4", "below"])
     #expect(try await media(bench, "mended/below/c.mp4")["fragmented"] as? Bool == false)
-    // Again: nothing is written over.
+    // A second run overwrites nothing.
     let again = try await bench.reel("mend", "clips/a.mp4", "-o", "mended/", "--faststart")
     #expect(again.status == 3 && again.errors.contains("already exists"), "\(again.errors)")
     let forced = try await bench.reel("mend", "clips/a.mp4", "-o", "mended/", "--faststart", "--force")
     #expect(forced.status == 0, "\(forced.errors)")
   }
 
-  @Test("a policy says what is mended; the result keeps it")
+  @Test("a policy determines the repairs, and the result satisfies it")
   func policy() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -106,7 +106,7 @@ struct MendCommandTests {
     #expect(judged.status == 0, "\(judged.output)")
   }
 
-  @Test("what a browser recorded gets a duration, and the policy that asks for it is kept then")
+  @Test("a browser's recording gets a duration, and then satisfies the policy that requires one")
   func duration() async throws {
     let bench = try Workbench()
     try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
@@ -126,7 +126,7 @@ struct MendCommandTests {
   }
 
   #if DEBUG
-    @Test("kill -9 before it has its name leaves nothing, and afterwards all of it")
+    @Test("kill -9 before the file has its name leaves nothing, and afterwards all of it")
     func killed() async throws {
       let bench = try Workbench()
       try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -150,7 +150,7 @@ struct MendCommandTests {
     }
   #endif
 
-  @Test("a name that was given is not changed: where it is not honest, that is said")
+  @Test("a given name is not changed; if its extension is wrong, that is an error")
   func extensionOfANamedFile() async throws {
     let bench = try Workbench()
     try bench.add("clips/mov-named.mp4", as: "a.mp4")
@@ -170,7 +170,7 @@ struct MendCommandTests {
       try Self.names(in: bench.folder.appendingPathComponent("right")) == ["c.flv", "d.mpg", "e.ts"])
   }
 
-  @Test("where several files go is a hint that is safe to paste")
+  @Test("the hint for several files is safe to paste")
   func folderHint() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -185,7 +185,7 @@ struct MendCommandTests {
     }
   }
 
-  @Test("a container is kept, and no name says that it is another one")
+  @Test("the container is kept, and a name for another one is refused")
   func container() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "a.mov")
@@ -215,7 +215,7 @@ struct MendCommandTests {
     #expect(run.status == 4 && run.errors.contains("(--salvage)"), "\(run.errors)")
   }
 
-  @Test("a limit of this process on the size of files is told as one")
+  @Test("a limit on this process's file sizes is reported as one")
   func limited() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -227,7 +227,7 @@ struct MendCommandTests {
     #expect(try Self.names(in: bench.folder) == ["clips"])
   }
 
-  @Test("the source itself is never replaced, and neither is what is no file")
+  @Test("the source itself is never replaced, and neither is anything but a file")
   func neverReplaced() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -260,7 +260,7 @@ struct MendCommandTests {
   }
 
   @Test(
-    "what can't be is a usage error",
+    "impossible combinations are usage errors",
     arguments: [
       ["clips/a.mp4", "--faststart"], ["clips/a.mp4", "-o", "b.mp4"],
       ["clips/a.mp4", "-o", "b.mp4", "--to", "c", "--faststart"],

@@ -2,11 +2,11 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Mended files in a real browser, where there is one: `apt-get install chromium`.
+/// Mended files in a real browser, if one is installed: `apt-get install chromium`.
 @Suite("Mended files in a browser", .shortTime)
 struct MendedInBrowserTests {
   @Test(
-    "open as they did before, and a recording of a browser can be searched",
+    "open as before, and a browser's recording becomes seekable",
     .enabled(if: PageTests.chromium != nil && !TestForm.isSanitized, "chromium is not installed"))
   func open() async throws {
     let bench = try Workbench()

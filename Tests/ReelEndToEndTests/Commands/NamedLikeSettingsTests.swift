@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What strangers called like a setting is told as it is; only what Reel itself says of a setting is told as its flag.
+/// Names of users' files that equal a setting are printed unchanged. Only settings in Reel's own messages become flags.
 @Suite struct NamedLikeSettingsTests {
   @Test func filesAndCaptions() async throws {
     let bench = try Workbench()
@@ -20,7 +20,7 @@ import Testing
     #expect(run.status == 3 || run.status == 4, "\(run.errors)")
     let told = run.output + run.errors
     #expect(told.contains("`to`/`jobs`.mp4") && told.contains("`to`/`library`.mp4"))
-    // What is said of the size names the setting.
+    // The message about the size names the setting as a flag.
     #expect(told.contains("raise --max-size to accept it"))
     #expect(!told.contains("--to/") && !told.contains("--jobs.mp4") && !told.contains("--library.mp4"))
     let status = try await bench.reel("status")

@@ -8,7 +8,7 @@ import Testing
 @Suite("Files that a command writes", .shortTime)
 struct OutputPlaceTests {
   @Test(
-    "take the place of an earlier one of their kind, and of nothing else",
+    "replace an earlier one of their kind, and nothing else",
     arguments: [
       ["ingest", "clips", "--metrics"], ["ingest", "clips", "--events"],
       ["ingest", "clips", "--report", "html="],
@@ -33,7 +33,7 @@ struct OutputPlaceTests {
     #expect(try await ReelBinary.run(["lock", "clips"], in: bench.folder).status == 0)
     try FileManager.default.createSymbolicLink(
       at: bench.folder.appendingPathComponent("link.html"), withDestinationURL: video)
-    // As an editor on Windows writes it.
+    // With the byte order mark that an editor on Windows writes.
     let marked = bench.folder.appendingPathComponent("marked.lock")
     try (Data([0xEF, 0xBB, 0xBF]) + Data(contentsOf: lock)).write(to: marked)
     let before = [try Data(contentsOf: video), try Data(contentsOf: lock)]
@@ -42,13 +42,13 @@ struct OutputPlaceTests {
       #expect(refused.status == 64 && refused.errors.contains("something other than"), "\(refused)")
     }
     #expect(try [Data(contentsOf: video), Data(contentsOf: lock)] == before)
-    // Twice, and over an empty one.
+    // Twice, the first time over an empty file.
     try Data().write(to: bench.folder.appendingPathComponent("out"))
     for _ in 0..<2 {
       let run = try await run("out")
       #expect(run.status == 0, "\(run)")
     }
-    // A link that leads to nothing yet is followed, as one to a file is.
+    // A dangling link is followed, like one to a file.
     try FileManager.default.createSymbolicLink(
       atPath: bench.folder.path + "/new", withDestinationPath: "target")
     for _ in 0..<2 {
@@ -64,7 +64,7 @@ struct OutputPlaceTests {
   }
 
   @Test(
-    "of a text, a page or a document of somebody else's no report takes the place",
+    "a report does not replace somebody else's text, page or document",
     arguments: ["people", "github", "markdown", "junit", "html"])
   func others(kind: String) async throws {
     let bench = try Workbench()
@@ -83,7 +83,7 @@ struct OutputPlaceTests {
       #expect(run.status == 64 && run.errors.contains("something other than"), "\(name): \(run)")
       #expect(try String(contentsOf: file, encoding: .utf8) == text)
     }
-    // One of files that fail takes the place of one of files that pass, and the other way round.
+    // A report on failing files replaces one on passing files, and the other way round.
     let broken = Workbench.sample("broken").path
     for (path, status) in [("clips", 0), (broken, 4), ("clips", 0)] as [(String, Int32)] {
       let run = try await ReelBinary.run(["validate", path, "--report", "\(kind)=out"], in: bench.folder)
@@ -91,7 +91,7 @@ struct OutputPlaceTests {
     }
   }
 
-  @Test("two reports do not go to one file")
+  @Test("two reports can't go to one file")
   func twice() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -102,11 +102,11 @@ struct OutputPlaceTests {
     #expect(try await ReelBinary.run(nowhere, in: bench.folder).status == 0)
   }
 
-  @Test("a report is written where nothing can be put beside it")
+  @Test("a report is written even if no file can be created beside it")
   func alone() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    // With more in its name it could not be made.
+    // The longest name possible: any addition would make it invalid.
     let name = String(repeating: "r", count: 250)
     for _ in 0..<2 {
       #expect(
@@ -117,7 +117,7 @@ struct OutputPlaceTests {
     }
   }
 
-  @Test("a library that begins with a tilde is none, wherever that is said")
+  @Test("a library path that begins with a tilde is refused, wherever it is given")
   func tilde() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -133,7 +133,7 @@ struct OutputPlaceTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))
   }
 
-  @Test("a folder that is mended does not get what was mended")
+  @Test("mended files can't go into the folder that they come from")
   func mendingInPlace() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -143,11 +143,11 @@ struct OutputPlaceTests {
     #expect(plain.status == 64 && plain.errors.contains("the folder that they come from"), "\(plain)")
   }
 
-  @Test("a folder that mended files go to may be named without a slash")
+  @Test("the folder for mended files may be given without a slash")
   func mendingWithoutSlash() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
-    // Their names without the last letter are those of what is mended, and of a file.
+    // Without their last letter, these names are those of the source folder and of a file.
     for name in ["clips2", "note1"] {
       try FileManager.default.createDirectory(
         at: bench.folder.appendingPathComponent(name), withIntermediateDirectories: false)
@@ -161,14 +161,14 @@ struct OutputPlaceTests {
     }
   }
 
-  @Test("a file without a name is in no list of failures")
+  @Test("a file without a name is not in the list of failures")
   func emptyName() async throws {
     let bench = try Workbench()
     #expect(try await bench.reel("publish", "").status != 0)
     #expect(try await bench.reel("status").output.contains("no file"))
   }
 
-  @Test("what ended a document that was begun is told by its code")
+  @Test("a document that ends early gives the code of the error")
   func endings() {
     func told(_ error: any Error) -> String { "\(AnswerProblem.couldNotGoOn(error))" }
     #expect(told(CommandExit(code: .interrupted)).contains("cancelled"))

@@ -3,7 +3,7 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// Sites in a real browser, where there is one: `apt-get install chromium`. Accessibility is checked, too, where
+/// Sites in a real browser, if one is installed: `apt-get install chromium`. Accessibility is checked as well if
 /// `REEL_AXE` names the axe.min.js of axe-core.
 @Suite("A page in a browser", .shortTime)
 struct PageTests {
@@ -17,7 +17,7 @@ struct PageTests {
   ]
 
   @Test(
-    "plays, scrolls, types and jumps, asks nobody else for anything, and runs no text",
+    "plays, scrolls, types and jumps, sends no requests elsewhere, and executes no text",
     .enabled(if: chromium != nil && !TestForm.isSanitized, "chromium is not installed"),
     arguments: ["file", "web"])
   func browser(way: String) async throws {
@@ -39,7 +39,7 @@ struct PageTests {
       "page", "-o", "site", "--size", "7", "--media", "copy", "--title", "</title><script>alert(4)</script>\""
     )
     #expect(page.status == 0, "\(page.errors)")
-    // One has none any more; the others are beside the page, and are what the browser is to show.
+    // One poster was removed. The others are beside the page, where the browser shows them.
     let media = try FileManager.default.contentsOfDirectory(
       atPath: bench.folder.appendingPathComponent("site/media").path)
     #expect(media.count { $0.hasSuffix(".jpg") } == 35)
@@ -51,7 +51,7 @@ struct PageTests {
   }
 
   @Test(
-    "shows nothing of what was removed, what an edit says, and no hole between",
+    "shows no removed posts, the edited words, and no gaps",
     .enabled(if: chromium != nil && !TestForm.isSanitized, "chromium is not installed"))
   func changed() async throws {
     let bench = try Workbench(reader: .fake)
@@ -60,7 +60,7 @@ struct PageTests {
       try JSONSerialization.data(withJSONObject: ["caption": "video \(number)"]).write(
         to: bench.clips.appendingPathComponent("clip-0000\(number).json"))
     }
-    // One after the other: their numbers are known.
+    // One after the other, so that their numbers are known.
     for number in 0..<7 {
       #expect(try await bench.reel("publish", "clips/clip-0000\(number).mp4", "--trust-sidecars").status == 0)
     }
@@ -70,7 +70,7 @@ struct PageTests {
     #expect(before.player == (0..<7).reversed().map { "video \($0)" })
     #expect(before.addresses["#p3"] == Shown.Address(caption: "video 2", number: 3, says: ""))
 
-    // A page in the middle, a part of one, and the newest.
+    // A whole page in the middle, a part of one, and the newest post.
     let gone = [2, 3, 4, 6]
     let objects = try await bench.feed().compactMap { post in
       gone.contains { post["caption"] as? String == "video \($0)" } ? post["video"] as? String : nil
@@ -95,7 +95,7 @@ struct PageTests {
   }
 
   @Test(
-    "opens at a video that plays, and calls what has no caption by its day and length, or by its file",
+    "opens at a playable video, and labels one without a caption by day and length, or by its file",
     .enabled(if: chromium != nil && !TestForm.isSanitized, "chromium is not installed"))
   func opening() async throws {
     let bench = try Workbench()
@@ -131,7 +131,7 @@ struct PageTests {
   private struct Shown: Decodable {
     struct Address: Decodable, Equatable {
       let caption: String?
-      /// What the field at the top says: the number that the address and the feed have.
+      /// The content of the field at the top: the number in the address and in the feed.
       let number: Int
       let says: String
     }
@@ -144,7 +144,7 @@ struct PageTests {
   }
 
   @Test(
-    "is written, and follows no link, where the kernel has no openat2", .enabled(if: SystemShim.isPossible))
+    "is written, and follows no link, if the kernel has no openat2", .enabled(if: SystemShim.isPossible))
   func olderKernel() async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(3)
@@ -178,7 +178,7 @@ struct PageTests {
     #expect(next.output.contains("shows 2 posts, 1 of them new, 1 taken out"), "\(next)")
   }
 
-  @Test("is written again only where something is new, and tells so")
+  @Test("is written again only if something is new, and says so")
   func again() async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(5)
@@ -215,7 +215,7 @@ struct PageTests {
     #expect(try await bench.reel("page", "-o", "site").output.hasPrefix("nothing new: "))
   }
 
-  @Test("of a run, and of what was validated, is one file that says why")
+  @Test("a report, on a run or a validation, is one file that gives the reasons")
   func reports() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -238,9 +238,9 @@ struct PageTests {
     #expect(try await bench.reel("ingest", "clips", "--report", "json=x").status == 64)
   }
 
-  // MARK: The pictures of a report
+  // MARK: Pictures in reports
 
-  /// The files of which a report has a picture, each of which must be a whole JPEG.
+  /// Returns the files that have a picture in a report, each of which must be a complete JPEG.
   private static func pictures(_ page: String) throws -> [String] {
     let pattern =
       /<img alt="A picture from ([^"]*)" loading="lazy" width="(\d+)" height="(\d+)" src="data:image\/jpeg;base64,([^"]*)">/
@@ -253,7 +253,7 @@ struct PageTests {
     }.sorted()
   }
 
-  /// Files that the sabotaged worker reads: each is told what to do, and what it makes a picture of is a grey JPEG.
+  /// Makes files with orders for the sabotaged worker, which returns a gray JPEG as the picture.
   private static func told(_ orders: [String]) throws -> Workbench {
     let bench = try Workbench()
     for (number, order) in orders.enumerated() {
@@ -273,7 +273,7 @@ struct PageTests {
     try String(contentsOf: bench.folder.appendingPathComponent("run.html"), encoding: .utf8)
   }
 
-  @Test("A file that gives no picture has none in a report, and that is no error")
+  @Test("A file without a picture has none in the report, and that is not an error")
   func withoutPicture() async throws {
     let bench = try Self.told(["video", "video exit", "video garbage", "video"])
     let run = try await bench.reel("ingest", "clips", "--report", "html=run.html", environment: Self.worker)
@@ -284,7 +284,7 @@ struct PageTests {
   }
 
   @Test(
-    "When too many files have used up their deadlines, a report has no more pictures", arguments: [15, 16])
+    "When too many files have used up their deadlines, a report gets no more pictures", arguments: [15, 16])
   func late(count: Int) async throws {
     let bench = try Self.told(Array(repeating: "fail timeout", count: count) + ["video"])
     let run = try await bench.reel("ingest", "clips", "--report", "html=run.html", environment: Self.worker)
@@ -300,23 +300,23 @@ struct PageTests {
     let running = try ReelBinary.start(
       ["ingest", "clips", "--jobs", "1", "--report", "html=run.html", "--library", bench.library.path],
       in: bench.folder, environment: Self.worker)
-    // The worker that hangs has been at it for a while.
+    // By now the hanging worker has been running for a while.
     try await running.until { try Self.processorTicks(beneath: running.process.processIdentifier) >= 50 }
     running.send(SIGINT)
     let outcome = try await running.outcome()
     #expect(outcome.status == 0 && !outcome.wasKilled && outcome.output.contains("published 4 videos"))
     let page = try Self.report(bench)
     #expect(page.ranges(of: "good\">published<").count == 4)
-    // One result may be on its way while the next file is looked at.
+    // One picture may still be on its way while the next file is read.
     #expect([["clips/00.mp4"], ["clips/00.mp4", "clips/01.mp4"]].contains(try Self.pictures(page)))
   }
 
-  /// The most processor time that one of the processes beneath `process` has used.
+  /// Returns the largest processor time that a descendant of `process` has used.
   private static func processorTicks(beneath process: Int32) throws -> Int {
     var parents: [Int32: Int32] = [:]
     var ticks: [Int32: Int] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
-      // One that has ended meanwhile has no such file.
+      // A process that has ended meanwhile has no such file.
       guard let number = Int32(name),
         let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
         let facts = stat.split(separator: ")").last?.split(separator: " "), facts.count > 12

@@ -3,8 +3,8 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// Unlucky surroundings and mistakes on the command line: each says what is wrong, with what, and what to do.
-@Suite("What is told of surroundings and mistakes", .shortTime)
+/// Adverse environments and mistakes on the command line. Each message says what is wrong, with what, and what to do.
+@Suite("Messages about the environment and mistakes", .shortTime)
 struct PlainSentenceTests {
   private func shell(
     _ bench: Workbench, _ script: String, environment: [String: String] = [:]
@@ -14,10 +14,10 @@ struct PlainSentenceTests {
       environment: environment.merging(["REEL": ReelBinary.url.path]) { $1 })
   }
 
-  // MARK: Stores and readers that are gone
+  // MARK: Missing stores and readers
 
   @Test(
-    "a folder with posts that is gone, or empty, is a disk that is not mounted: nothing is stored in its place",
+    "a store's folder that is missing or empty counts as not mounted, and nothing is stored in its place",
     arguments: [
       ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["publish", "clips/clip-00001.mp4"],
     ],
@@ -37,7 +37,7 @@ struct PlainSentenceTests {
     #expect(try await ReelBinary.run(["ingest", "clips"] + to, in: bench.folder).status == 0)
   }
 
-  @Test("and a move there makes no folder either")
+  @Test("moving a post to a missing store creates no folder")
   func storeToMoveToIsGone() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -57,7 +57,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "what is advised names the library, in JSON, too, and nothing is taken for a command that only looks like one"
+    "suggested commands name the library, in JSON, too, and a name like a command is not taken for one"
   )
   func advice() async throws {
     let bench = try Workbench()
@@ -99,7 +99,7 @@ struct PlainSentenceTests {
     #expect(lost.errors.contains("/reel status/catalog.sqlite is gone"), "\(lost)")
   }
 
-  @Test("a value beside its flag is no file", arguments: ["-o=x.jpg", "-o=./x.jpg", "-o=h.jpg"])
+  @Test("a value joined to its flag is not a file", arguments: ["-o=x.jpg", "-o=./x.jpg", "-o=h.jpg"])
   func joinedValue(flag: String) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -107,12 +107,12 @@ struct PlainSentenceTests {
     #expect(outcome.status == 0, "\(outcome)")
   }
 
-  @Test("a run whose reader has gone away was done all the same, and ends as it ended")
+  @Test("a run whose reader has closed the pipe is still completed, and ends as usual")
   func closedOutput() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     for end in ["", "-v", "--json"] {
-      // The reader is gone before Reel begins.
+      // The reader has closed the pipe before Reel starts.
       let outcome = try await ReelBinary.runProgram(
         "/bin/bash",
         [
@@ -125,7 +125,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a file whose name begins with a minus is no option that asks for help",
+    "a file whose name begins with a minus is not taken for an option",
     arguments: ["-h.mp4", "-dash.webm"])
   func leadingMinus(name: String) async throws {
     let bench = try Workbench()
@@ -140,11 +140,11 @@ struct PlainSentenceTests {
 
   // MARK: The machine
 
-  @Test("without /dev it is /dev/null that is missing, not the reader", .enabled(if: SmallDisk.isPossible))
+  @Test("without /dev, the message names /dev/null and not the reader", .enabled(if: SmallDisk.isPossible))
   func noDevices() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    // In a chroot, / is no mount whose propagation could be changed, which `unshare -m` begins with.
+    // In a chroot, / is not a mount point, so its propagation can't be changed, as `unshare -m` would do first.
     let outcome = try await ReelBinary.runProgram(
       "/usr/bin/unshare",
       [
@@ -157,7 +157,7 @@ struct PlainSentenceTests {
     #expect(text.contains("/dev/null") && !text.contains("is not at"), "\(text)")
   }
 
-  @Test("a reader that is there and can't be started is not called missing")
+  @Test("a reader that exists but can't be started is not called missing")
   func readerOfAnotherMachine() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -176,7 +176,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a limit on the size of files is named, and no disk is blamed", .enabled(if: !TestForm.isSanitized),
+    "a limit on file sizes is named, and the disk is not blamed", .enabled(if: !TestForm.isSanitized),
     arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
@@ -187,7 +187,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a backup that may not be that large says so, and calls itself a backup",
+    "a backup that exceeds the size limit says so, and calls itself a backup",
     .enabled(if: !TestForm.isSanitized))
   func largeBackup() async throws {
     let bench = try Workbench()
@@ -225,7 +225,7 @@ struct PlainSentenceTests {
     #expect(text.contains("mounted read-only") && !text.contains("check its disk"), "\(text)")
   }
 
-  @Test("under umask 777 what is made is its owner's", arguments: ["777", "700", "077"])
+  @Test("under umask 777, new files are still accessible to their owner", arguments: ["777", "700", "077"])
   func ownerRights(mask: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -255,7 +255,7 @@ struct PlainSentenceTests {
   // MARK: Settings
 
   @Test(
-    "a configuration file is a regular one of sensible size",
+    "a configuration file must be a regular file of reasonable size",
     arguments: [
       ("/dev/zero", "regular"), (".", "regular"), ("pipe", "regular"), ("large", "larger"),
       ("none", "No such"),
@@ -272,7 +272,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "what can't be meant on the command line is a mistake in its use: 64, and nothing is made",
+    "an impossible value on the command line is a usage error: exit code 64, and nothing is created",
     arguments: [
       ["--mode", "9zz"], ["--mode", "077"], ["--mode", "1600"], ["--library", ""], ["--to", ""],
       ["--config", ""],
@@ -292,7 +292,7 @@ struct PlainSentenceTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
   }
 
-  @Test("a base of addresses in the settings is looked at, too")
+  @Test("a base address in the settings is checked, too")
   func publicBase() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -303,7 +303,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a home that is relative, or none, is no place for a library", arguments: ["home", "./home", "", nil])
+    "a relative or missing home folder is no place for a library", arguments: ["home", "./home", "", nil])
   func home(_ home: String?) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -313,7 +313,7 @@ struct PlainSentenceTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
   }
 
-  @Test("a configuration that can't be there is none")
+  @Test("a configuration file that can't exist counts as absent")
   func homeIsAFile() async throws {
     let bench = try Workbench()
     try Data().write(to: bench.folder.appendingPathComponent("file"))
@@ -338,7 +338,7 @@ struct PlainSentenceTests {
     for _ in 0..<2 { #expect(try await bench.reel("ingest", "clips", "--events", "log").status == 0) }
   }
 
-  @Test("a check of an uploader does not blame it for a TMPDIR where no file can be made")
+  @Test("uploader check does not blame the uploader for an unusable TMPDIR")
   func noTemporaries() async throws {
     let bench = try Workbench()
     let outcome = try await bench.reel(
@@ -349,7 +349,7 @@ struct PlainSentenceTests {
   // MARK: Lists
 
   @Test(
-    "a list that can't be used is named",
+    "an unusable list is named",
     arguments: [
       ["--captions", "/dev/zero"], ["--captions", "none.csv"], ["--captions", "clips"],
       ["--files0-from", "none"],
@@ -377,7 +377,7 @@ struct PlainSentenceTests {
     #expect(outcome.errors.utf8.count < 500)
   }
 
-  @Test("a name that is merely long is shortened for people, and whole for programs")
+  @Test("a long name is shortened for people, and complete for programs")
   func shortened() async throws {
     let bench = try Workbench()
     let name = String(repeating: "x", count: 50_000) + ".mp4"
@@ -391,7 +391,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a caption list costs little beyond its own bytes",
+    "a caption list takes little more memory than its own bytes",
     .enabled(if: ReelBinary.hasFailpoints && !TestForm.isSanitized))
   func captionMemory() async throws {
     let bench = try Workbench()
@@ -411,7 +411,8 @@ struct PlainSentenceTests {
     #expect(feed.output.contains("the right one"))
   }
 
-  /// The most memory that a run had until it would publish; it goes on then only `with` the list.
+  /// Returns the peak memory of a run until it stops: when it opens the file, or with a list after it has probed the
+  /// file. Only the run with the list is then resumed.
   private func peak(_ bench: Workbench, _ arguments: [String]) async throws -> Int {
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
@@ -433,7 +434,7 @@ struct PlainSentenceTests {
   func blamesNobody(_ how: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(300)
-    // With more, files that their readers take long for are set aside, and any number of them on a busy machine.
+    // With more jobs, slow files are set aside, in any number on a busy machine.
     let jobs = 1
     let place = how == "aborted" ? "temporaryCreated:20=error:30" : "temporaryCreated:20=stop"
     let running = try ReelBinary.start(
@@ -452,7 +453,7 @@ struct PlainSentenceTests {
     }
     let begun = files("file.probed")
     let failed = files("file.failed")
-    // Those at the desks may have been met before they were read.
+    // A file in each job's hands may fail before it has been read.
     #expect(failed.subtracting(begun).count <= jobs, "\(failed.subtracting(begun).count) of \(failed.count)")
     #expect(files("file.started").subtracting(begun).count <= jobs)
     #expect(try await bench.reel("ingest", "clips").status == 0)

@@ -10,10 +10,10 @@ struct PosterCommandTests {
     return bytes.starts(with: [0xFF, 0xD8, 0xFF, 0xE0]) && bytes.suffix(2) == Data([0xFF, 0xD9])
   }
 
-  /// As much of a JPEG as tells that it is one.
+  /// The beginning of a JPEG, enough to recognize it.
   private static let oldPicture = Data([0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3])
 
-  @Test("a poster goes into the file that was named, in place of the picture that was there")
+  @Test("a poster is written to the named file and replaces the picture there")
   func oneFile() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov")
@@ -28,7 +28,7 @@ struct PosterCommandTests {
         == [])
   }
 
-  @Test("a folder's posters go into a folder; what has none is said, and the rest is done")
+  @Test("a folder's posters go into a folder; files without one are reported, and the rest is done")
   func folder() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -55,7 +55,7 @@ struct PosterCommandTests {
     }
   }
 
-  @Test("it goes to standard output, and an error never does")
+  @Test("the picture goes to standard output, and an error never does")
   func standardOutput() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -68,7 +68,7 @@ struct PosterCommandTests {
     #expect(bad.status == 4 && bad.output.isEmpty && bad.errors.contains("notMedia"))
   }
 
-  @Test("the video itself is never written over")
+  @Test("the video itself is never overwritten")
   func ownSource() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -84,7 +84,7 @@ struct PosterCommandTests {
     }
   }
 
-  @Test("a sheet of several videos replaces none of them, nor anything that is no JPEG")
+  @Test("a sheet of several videos replaces none of them, nor anything but a JPEG")
   func severalSources() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -99,7 +99,7 @@ struct PosterCommandTests {
       ["poster", "clips/a.mp4", "-o", "notes.txt", "--force"],
     ] {
       let run = try await ReelBinary.run(arguments, in: bench.folder)
-      // That a picture is no video is said first.
+      // That a picture is not a video may be reported first.
       let isRefused = run.status == 1 && run.errors.contains("overwritten") || run.status == 64
       #expect(isRefused, "\(arguments): \(run.errors)")
       #expect(try Data(contentsOf: source) == before)
@@ -107,7 +107,7 @@ struct PosterCommandTests {
     #expect(try Data(contentsOf: notes) == Data("notes".utf8))
   }
 
-  @Test("a name that says another format is refused before any work", arguments: ["poster", "sheet"])
+  @Test("a name for another format is refused before any work", arguments: ["poster", "sheet"])
   func otherFormat(command: String) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -122,7 +122,7 @@ struct PosterCommandTests {
     }
   }
 
-  @Test("in a folder nothing that was there is replaced, and a second run adds nothing")
+  @Test("in a folder no existing file is replaced, and a second run adds nothing")
   func twice() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -147,7 +147,7 @@ struct PosterCommandTests {
     #expect(try Self.isJPEG(photo))
   }
 
-  @Test("a name that can't be had is one file's failure, and the rest is done")
+  @Test("an impossible name fails only its own file, and the rest is done")
   func names() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.jpg")
@@ -168,7 +168,7 @@ struct PosterCommandTests {
     }
   }
 
-  @Test("what a link leads to is replaced, and a file that is open already is written to")
+  @Test("a link's target is replaced, and a file that is already open is written to")
   func links() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -180,7 +180,7 @@ struct PosterCommandTests {
     #expect(try await bench.reel("poster", "clips/a.mp4", "-o", "link.jpg").status == 0)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "real.jpg")
     #expect(try Self.isJPEG(real))
-    // As `/dev/stdout` in a redirection, without the machine's own: a file that this process holds open.
+    // A file that this process holds open, in place of a redirected `/dev/stdout`.
     try Self.oldPicture.write(to: real)
     let handle = try FileHandle(forUpdating: real)
     let name = "/proc/\(getpid())/fd/\(handle.fileDescriptor)"
@@ -202,7 +202,7 @@ struct PosterCommandTests {
     (["poster", "clips/a.mp4", "-o", "-", "--jsonl"], 64),
   ]
 
-  @Test("what makes no sense is said", arguments: senseless)
+  @Test("senseless combinations are refused", arguments: senseless)
   func mistakes(_ arguments: [String], status: Int32) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -223,7 +223,7 @@ struct PosterCommandTests {
     #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
   }
 
-  @Test("a sheet of one video, and of a folder")
+  @Test("a sheet can be made of one video, or of a folder")
   func sheets() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")

@@ -3,7 +3,7 @@ import ReelTestSupport
 import ReelValidation
 import Testing
 
-/// A rule, how a policy sets it, a file that passes, and one that breaks this rule and no other.
+/// A rule, its setting in a policy, a file that passes, and one that breaks this rule and no other.
 struct RuleFiles: Sendable {
   let rule: String
   let setting: String
@@ -69,7 +69,7 @@ struct RuleFiles: Sendable {
       "size.odd", bad: .sample("clips/faststart.mp4") { RepairSession.setEntry(&$0, "zzzz", size: (161, 90)) }
     ),
     RuleFiles("size.aspect", "[\"16:9\"]", bad: .sample("clips/captioned.mp4")),
-    // By the picture as it is shown: this one is stored lying.
+    // By the orientation in which it is displayed: this video is stored in landscape.
     RuleFiles("size.orientation", "landscape", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("rotation.present", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("sar.nonSquare", bad: .sample("clips/pal-wide.mp4")),
@@ -116,14 +116,14 @@ struct RuleFiles: Sendable {
 @Suite(
   "Every rule has a real file that passes, and one that breaks it and no other", .shortTime)
 struct RuleFileTests {
-  @Test("each, judged by the real program in one run")
+  @Test("the real program judges all files as expected in one run")
   func each() async throws {
     let bench = try Workbench()
     for example in RuleFiles.all {
       try example.good.place(in: bench.clips.appendingPathComponent("good/\(example.rule)"))
       try example.bad.place(in: bench.clips.appendingPathComponent("bad/\(example.rule)"))
     }
-    // The files of the rules are alike; only where it is asked for does that count. All that warns counts.
+    // The rules' files are alike, so duplicates count only where the rule asks for them. Warnings count as well.
     let overrides = RuleFiles.all.map {
       "  - {files: \"*/\($0.rule)/**\", rules: {\($0.rule): \($0.setting)}}\n"
     }
@@ -139,12 +139,12 @@ struct RuleFileTests {
     }
   }
 
-  @Test("no rule is without its files")
+  @Test("every rule has its files")
   func complete() {
     #expect(Set(RuleFiles.all.map(\.rule)) == Set(RuleRegistry.rules.map(\.id)))
   }
 
-  /// The rules that are broken in each folder of files, with their severity.
+  /// Returns the broken rules of each folder of files, with their severity.
   private func broken(_ run: ReelBinary.Outcome) throws -> [String: [String]] {
     var found: [String: [String]] = [:]
     for file in try run.object()["files"] as? [[String: Any]] ?? [] {

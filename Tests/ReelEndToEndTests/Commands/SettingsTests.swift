@@ -5,7 +5,7 @@ import Testing
 @testable import ReelTool
 
 @Suite("Settings") struct SettingsTests {
-  /// What `reel feed` says of a configuration file and of variables; nil when nothing is wrong with them.
+  /// Returns the error of `reel feed` about a configuration file and variables; nil if there is none.
   private func complaint(_ file: String?, _ environment: [String: String] = [:]) async throws -> String? {
     let bench = try Workbench()
     var arguments = ["feed", "--library", bench.library.path]
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "each setting has a variable, and what can't be is told by the setting's name",
+    "each setting has a variable, and an invalid value is reported with the setting's name",
     arguments: [
       ("publicBaseURL", "REEL_PUBLIC_BASE_URL", "an absolute http or https address"),
       ("jobs", "REEL_JOBS", "a whole number from 1 to 64"),
@@ -43,15 +43,15 @@ import Testing
       try await complaint(nil, [variable: "bad"])?.hasPrefix(
         "reel: \(variable) is \"bad\"; it must be \(form)") == true)
     let told = "reel: reel.yaml:1: \(key) is \"bad\"; it must be \(form)"
-    // A variable counts before the file, and an empty one takes the file's word away.
+    // A variable takes precedence over the file, and an empty one cancels the file's value.
     let file = "\(key): bad\n"
     let own = [variable: variable == "REEL_DEADLINE" ? "1" : ""]
     #expect(try await complaint(file, own) == nil)
-    // The tests set this one for every run.
+    // The tests set this variable for every run.
     if variable != "REEL_DEADLINE" { #expect(try await complaint(file)?.hasPrefix(told) == true) }
   }
 
-  @Test("no number in the environment ends the process", .notQuick)
+  @Test("no number in the environment can crash the process", .notQuick)
   func extremes() async throws {
     let bench = try Workbench()
     let system = ["COLUMNS", "WATCHDOG_USEC", "WATCHDOG_PID", "AWS_REGION", "LC_ALL", "TERM"]
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("names that only look like a variable's set nothing")
+  @Test("names that only resemble a variable set nothing")
   func otherNames() async throws {
     let environment = [
       "REEL_INSECUREHTTP": "bad", "REEL_PUBLIC_BASE_U_R_L": "bad", "REEL_NAMELENGTH": "bad",
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(
-    "a key that is none is told, with its place and what was meant",
+    "an unknown key is reported with its place and a suggestion",
     arguments: [
       ("Jobs: 2\n", "1:1: there is no setting \"Jobs\"; did you mean jobs?"),
       ("jobs: 2\nlibary: /srv\n", "2:1: there is no setting \"libary\"; did you mean library?"),
@@ -105,13 +105,13 @@ import Testing
   }
 
   @Test(
-    "a file that says nothing is fine",
+    "a file without content is accepted",
     arguments: ["", "# library: /srv/reel\n", "\u{FEFF}", "jobs:\n", "{}\n"])
   func emptyFiles(text: String) async throws {
     #expect(try await complaint(text) == nil)
   }
 
-  @Test("what is accepted can be a setting; a flag says otherwise")
+  @Test("the policy can be a setting, and a flag overrides it")
   func policy() async throws {
     let bench = try Workbench()
     try bench.add("clips/silent.mp4", as: "a.mp4")
@@ -134,7 +134,7 @@ import Testing
     #expect(flag.status == 1 && flag.errors.hasPrefix("reel: the policy can't be used: "), "\(flag)")
   }
 
-  /// The rows of docs/settings.md: a key, its variable, its flag.
+  /// Returns the rows of docs/settings.md: key, variable and flag.
   private func documented() throws -> [[String]] {
     let page = try String(
       contentsOf: ReelBinary.project.appendingPathComponent("docs/settings.md"), encoding: .utf8)
@@ -160,9 +160,9 @@ import Testing
     }
   }
 
-  @Test("what the flag of a setting says is the setting's value")
+  @Test("the value of a setting's flag becomes the setting's value")
   func flags() throws {
-    // One of them is a value of any setting.
+    // Each setting accepts one of these values.
     let values = [
       "32", "600", "local", "when_required", "none", "strict", "faststart", "debug", "1MB",
       "https://videos.example/",
@@ -185,7 +185,7 @@ import Testing
     #expect(Settings(flagsOf: try IngestCommand.parse(["clip.mp4"])).isEmpty)
   }
 
-  @Test("an option of a command that only has a setting's name is none")
+  @Test("an option that only shares a setting's name does not set it")
   func otherOptions() throws {
     let page = try PageCommand.parse(["site", "--to", "s3://bucket/"])
     #expect(Settings(flagsOf: page).isEmpty)
@@ -196,7 +196,7 @@ import Testing
   }
 
   @Test(
-    "numbers as they are taken",
+    "the numbers that are accepted",
     arguments: [
       ("2", true), ("'2'", true), ("+2", true), ("", true), ("\"\"", true), ("[0]", false), ("{a: 0}", false),
       ("0", false), ("65", false), ("-1", false), ("0x2", false), ("1_0", false), ("2.0", false),
@@ -208,7 +208,7 @@ import Testing
   }
 
   @Test(
-    "yes and no as the file takes them, and as a variable",
+    "the boolean values that a file and a variable accept",
     arguments: [
       ("true", true, true), ("TRUE", true, true), ("tRue", true, true), ("yes", true, true),
       ("on", true, nil), ("1", nil, true), ("false", false, false), ("No", false, false), ("off", false, nil),
@@ -217,7 +217,7 @@ import Testing
       ("!!str true", nil, nil), ("!!bool true", true, nil), ("[true]", nil, nil),
     ] as [(String, Bool?, Bool?)])
   func yesOrNo(value: String, inFile: Bool?, inVariable: Bool?) async throws {
-    // Plain http to another machine is refused unless it is allowed; nothing is sent for a folder without files.
+    // Plain http to another machine is refused unless it is allowed. For a folder without files nothing is sent.
     func isAllowed(_ file: String, _ environment: [String: String]) async throws -> Bool? {
       let bench = try Workbench()
       try FileManager.default.createDirectory(
@@ -240,7 +240,7 @@ import Testing
   }
 
   @Test(
-    "a configuration file that can't be used is told with its place",
+    "an unusable configuration file is reported with the place of the error",
     arguments: [
       ("- a\n", "it must be keys and values, like `library: /srv/reel`"),
       ("text\n", "it must be keys and values, like `library: /srv/reel`"),
@@ -258,7 +258,7 @@ import Testing
     #expect(complaint?.hasPrefix(form) == true && complaint?.contains(told) == true, "\(complaint ?? "")")
   }
 
-  @Test("what stands in no file, or in no text, is told")
+  @Test("a file that is missing, or is not text, is reported")
   func noFile() async throws {
     let bench = try Workbench()
     try Data([0x61, 0x3A, 0xFF]).write(to: bench.folder.appendingPathComponent("latin.yaml"))
@@ -273,7 +273,7 @@ import Testing
   }
 
   @Test(
-    "an author is text, whatever YAML would take it for",
+    "an author is text, whatever type YAML would infer",
     arguments: [
       ("author: 12\n", "12"), ("author: 1.50\n", "1.50"), ("author: true\n", "true"),
       ("author: ~\n", nil), ("author: null\nto: NULL\n", nil), ("author: 'null'\n", "null"),

@@ -48,13 +48,14 @@ struct ValidateTests {
   }
 
   @Test(
-    "what is printed to be pasted loses no bytes, whatever lies there, in whatever order", arguments: 0..<4)
+    "the suggested commands lose no bytes, whatever files there are and in whatever order", arguments: 0..<4)
   func pasted(round: Int) async throws {
     let bench = try Workbench()
     let (clips, files) = (bench.clips, FileManager.default)
     let name = { (name: String) in clips.appendingPathComponent(name).path }
     let one = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
-    // Misnamed, with an honest one of the same bytes behind it; names that a new one could meet; links of both kinds.
+    // Misnamed files, some with a well-named one of the same bytes; names that a new name could collide with; links of
+    // both kinds.
     for misnamed in ["a.mov", "taken.mov", "~x.mov", "trailing.mp4 ", "editor.mp4~", "-i.mov", "it's.mov"] {
       try (one + Data(misnamed.utf8)).write(to: clips.appendingPathComponent(misnamed))
     }
@@ -107,7 +108,7 @@ struct ValidateTests {
     }
   }
 
-  @Test("to give back the right to read is told to who owns the file, and lacks only that")
+  @Test("restoring read permission is suggested only to the file's owner, if nothing else is missing")
   func permissions() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "own.mp4")
@@ -127,11 +128,11 @@ struct ValidateTests {
     #expect(fixes == ["chmod u+r clips/own.mp4"], "\(run)")
   }
 
-  @Test("a file that is nearly all holes is told, and not read to its end")
+  @Test("a file that consists almost entirely of holes is reported, and not read to its end")
   func holes() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "sparse.mp4")
-    // ext4 has 16 TiB, tmpfs and XFS nearly 8 EiB.
+    // ext4 allows 16 TiB, tmpfs and XFS nearly 8 EiB.
     let path = bench.clips.path + "/sparse.mp4"
     guard [Int64.max, 1 << 43, 1 << 40].contains(where: { truncate(path, off_t($0)) == 0 }) else { return }
     try bench.write("rules: {duplicate.exact: error}", to: "../policy.yaml")
@@ -147,18 +148,18 @@ struct ValidateTests {
     }
   }
 
-  @Test("the samples are what their lock says")
+  @Test("the samples agree with their lock")
   func lockOfSamples() async throws {
     let bench = try Workbench()
     let samples = ReelBinary.project.appendingPathComponent("Samples").path
     let run = try await reel(bench, "validate", samples, "--lock", samples + "/reel.lock")
     #expect(run.status == 0, "\(run.output)\(run.errors)")
-    // A part of what is locked is no loss of the rest.
+    // Validating only a part of the locked files does not report the others as missing.
     #expect(
       try await reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
   }
 
-  @Test("a lock tells another file, a new one, and one that is gone; an update shows the difference first")
+  @Test("a lock detects changed, new and missing files; an update shows the difference first")
   func lock() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -187,7 +188,7 @@ struct ValidateTests {
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
-  @Test("where there is no lock, the command that is told makes it, from a shell")
+  @Test("without a lock, the suggested shell command makes it")
   func missingLock() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -204,7 +205,7 @@ struct ValidateTests {
   }
 
   @Test(
-    "who makes a lock is told what it holds that is broken; a lock of nothing, and of what is not there, is none"
+    "a new lock reports the broken rules that it records; a lock of nothing or of a missing file fails"
   )
   func newLock() async throws {
     let bench = try Workbench()
@@ -232,7 +233,7 @@ struct ValidateTests {
     #expect(codes == ["noFiles"])
   }
 
-  @Test("what differs from a lock is written by the command that is told, which has all that was said")
+  @Test("the suggested command updates a lock, with all arguments that were given")
   func lockCommand() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -250,14 +251,14 @@ struct ValidateTests {
     #expect(try await ReelBinary.run(["lock"] + arguments, in: bench.folder).status == 0)
   }
 
-  @Test("a broken file is no example for a policy")
+  @Test("a broken file can't be an example for a policy")
   func brokenExample() async throws {
     let bench = try Workbench()
     let run = try await reel(bench, "policy", "init", Workbench.sample("broken/cut-off.mp4").path)
     #expect(run.status == 1 && run.output.isEmpty && run.errors.contains("file.truncated"), "\(run)")
   }
 
-  @Test("a lock that is named by a link is written where the link leads, and keeps its permissions")
+  @Test("a lock behind a link is written to the link's target, and keeps its permissions")
   func lockBehindALink() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -272,7 +273,7 @@ struct ValidateTests {
     #expect(try String(contentsOfFile: real, encoding: .utf8).contains("clip-00001.mp4"))
   }
 
-  @Test("the same bytes with other facts are another reading, by name")
+  @Test("the same bytes with other facts are reported as another reading")
   func reading() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -285,7 +286,7 @@ struct ValidateTests {
     #expect(try rules(run) == ["clip-00000.mp4": ["lock.reading"]])
   }
 
-  @Test("a file whose accents are written the other way is the one that was locked, where no other one is")
+  @Test("a name with differently composed accents is the locked file if no other one is there")
   func alikeName() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -299,14 +300,14 @@ struct ValidateTests {
     let run = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
     #expect(run.status == 0, "\(run)")
     #expect(try await reel(bench, "lock", "clips").status == 0)
-    // As soon as both are there, each is itself.
+    // If both names exist, each stands for itself.
     rename("/clip-00001.mp4", composed)
     let both = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
     #expect(
       both.status == 4 && both.output.contains("lock.new") && both.output.contains("lock.changed"), "\(both)")
   }
 
-  @Test("nothing to validate is a failure, and so is what can't be read; both say so")
+  @Test("nothing to validate is a failure, and so is an unreadable file; both are reported")
   func neverGreenByAbsence() async throws {
     let bench = try Workbench()
     #expect(try await reel(bench, "validate", "clips").status == 4)
@@ -323,7 +324,7 @@ struct ValidateTests {
     #expect(try rules(pointer) == ["data.bin": ["file.lfsPointer"]])
   }
 
-  @Test("sidecars: a broken one fails its video, one without a video warns, other JSON is none")
+  @Test("a broken sidecar fails its video, one without a video warns, other JSON is not a sidecar")
   func sidecars() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -335,7 +336,7 @@ struct ValidateTests {
     #expect(run.output.contains("sidecar.orphan") && !run.output.contains("package.json"))
   }
 
-  @Test("the same bytes twice, names that are not safe, and a policy with overrides")
+  @Test("duplicates, unsafe names, and a policy with overrides are judged")
   func others() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -374,7 +375,7 @@ struct ValidateTests {
     #expect((try? String(contentsOfFile: report, encoding: .utf8)) ?? "" == "")
   }
 
-  @Test("what nohup told it to ignore stays ignored")
+  @Test("a signal that nohup has ignored stays ignored")
   func ignored() async throws {
     let bench = try Workbench()
     let running = try await Self.stuck(
@@ -385,7 +386,7 @@ struct ValidateTests {
     #expect(try await running.outcome().status == 130)
   }
 
-  /// A run whose worker never comes back from its file (the sabotaged one): only a signal ends it soon. It listens to
+  /// Starts a run whose sabotaged worker never returns from its file, so only a signal ends it soon. The run listens to
   /// signals before it starts a worker.
   private static func stuck(
     in bench: Workbench, launcher: [String] = []
@@ -404,7 +405,7 @@ struct ValidateTests {
     return running
   }
 
-  /// proc_pid_status(5): `SigIgn` is a mask, the lowest bit signal 1.
+  /// proc_pid_status(5): `SigIgn` is a mask whose lowest bit is signal 1.
   private static func ignores(_ number: Int32, _ process: Int32) -> Bool {
     let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
@@ -420,7 +421,7 @@ struct ValidateTests {
     }
   }
 
-  @Test("usage errors are 64, a policy or lock that can't be used is 1")
+  @Test("usage errors exit with 64, and an unusable policy or lock with 1")
   func usage() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -444,7 +445,7 @@ struct ValidateTests {
       unwritable.errors == "reel: no/such.lock can't be written: No such file or directory\n")
   }
 
-  @Test("what a policy extends is looked for from the folder that it is in")
+  @Test("a policy's `extends` is relative to the policy's folder")
   func extends() async throws {
     let bench = try Workbench()
     for name in ["policies", "other"] {
@@ -464,7 +465,7 @@ struct ValidateTests {
     }
   }
 
-  @Test("a lock that was cut off is none, and the commands that help name it")
+  @Test("a truncated lock is invalid, and the suggested commands name it")
   func cutOffLock() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -482,7 +483,7 @@ struct ValidateTests {
     #expect(merged.errors.contains("`reel lock clips --force`"), "\(merged)")
   }
 
-  @Test("an override that is for no file of the folder is told, on standard error")
+  @Test("an override that matches no file of the folder is reported on standard error")
   func idleOverride() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -498,12 +499,12 @@ struct ValidateTests {
       + "named\n"
     #expect(try await told("validate", "clips") == idle)
     #expect(try await told("lock", "clips") == idle)
-    // Of one file, or of some, nobody expects that all are for it.
+    // With a single file or a filter, not every override is expected to match.
     #expect(try await told("validate", "clips/faststart.mp4") == "")
     #expect(try await told("validate", "clips", "--exclude", "x") == "")
   }
 
-  @Test("GitHub and SARIF name files from the top of the repository, wherever the command ran")
+  @Test("GitHub and SARIF name files relative to the repository, wherever the command ran")
   func repositoryPaths() async throws {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4")
@@ -515,13 +516,13 @@ struct ValidateTests {
       run.output.hasPrefix("::error file=clips/cut-off.mp4,title=file.truncated::cut-off.mp4 was"), "\(run)")
     let sarif = try String(contentsOf: bench.folder.appendingPathComponent("s.json"), encoding: .utf8)
     #expect(sarif.contains(#""uri" : "clips/cut-off.mp4""#), "\(sarif)")
-    // Elsewhere, as it was named.
+    // Outside a repository, files are named as they were given.
     let outside = try await ReelBinary.run(
       ["validate", bench.clips.path, "--report", "github"], in: FileManager.default.temporaryDirectory)
     #expect(outside.output.hasPrefix("::error file=clips/cut-off.mp4,"), "\(outside)")
   }
 
-  @Test("several reports at once, each in its file; GitHub's summary too, twice the same")
+  @Test("several reports go to a file each, with GitHub's summary, and are reproducible")
   func reports() async throws {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4")
@@ -547,7 +548,7 @@ struct ValidateTests {
   }
 
   @Test(
-    "JUnit is valid by Jenkins' schema",
+    "JUnit reports conform to Jenkins' schema",
     .enabled(if: Self.has("command -v xmllint"), "xmllint (libxml2-utils)"))
   func junitSchema() async throws {
     let bench = try Workbench()
@@ -564,7 +565,7 @@ struct ValidateTests {
   }
 
   @Test(
-    "SARIF is valid by its schema",
+    "SARIF reports conform to their schema",
     .enabled(if: Self.has("python3 -c 'import jsonschema'"), "python3 with jsonschema"))
   func sarifSchema() async throws {
     let bench = try Workbench()
@@ -600,7 +601,7 @@ struct ValidateTests {
     return (process.terminationStatus, String(decoding: told, as: UTF8.self))
   }
 
-  @Test("the command that locks has every file, however many are named, and none where one can't be locked")
+  @Test("the suggested lock command has every file that was named, and none is suggested for addresses")
   func manyNamed() async throws {
     let bench = try Workbench()
     try bench.addDistinct(41)
@@ -621,7 +622,7 @@ struct ValidateTests {
     #expect(!address.errors.contains("make it with"))
   }
 
-  @Test("what can't be read here is not locked, and what the lock had of it stays")
+  @Test("an unreadable file is not locked, and its entry in the lock stays")
   func unreadIsNotLocked() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -638,12 +639,12 @@ struct ValidateTests {
     }
     chmod(bench.clips.path, 0o777)
     chmod(place.path, 0o666)
-    // Another user may not even find the program.
+    // Another user may not have access to the program.
     guard try await run("version").status == 0 else { return }
     let locked = try await run("lock", "clips", "--force")
     #expect(locked.status == 3 && locked.output.contains("it is not locked"), "\(locked)")
     #expect(try String(contentsOf: place, encoding: .utf8) == lock)
-    // A lock of an older version has such files as ones without bytes.
+    // A lock of an older version records such files as having no bytes.
     let entry = try #require(lock.range(of: "file clip-00001.mp4"))
     let old =
       lock[..<entry.upperBound].replacing("reel-lock 2", with: "reel-lock 1")
@@ -655,7 +656,7 @@ struct ValidateTests {
   }
 
   @Test(
-    "of files with the same bytes, the locked one stays, then the one with a safe name; so its lock stays kept"
+    "among duplicates the locked file stays, then the one with a safe name, so the lock still holds"
   )
   func equals() async throws {
     let bench = try Workbench()
@@ -689,7 +690,7 @@ struct ValidateTests {
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
-  @Test("what lies in a folder that can't be read is not gone")
+  @Test("files in an unreadable folder are not reported as missing")
   func unreadFolder() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -708,7 +709,7 @@ struct ValidateTests {
     #expect(try rules(run) == ["clip-00000.mp4": [], "deep": ["file.unreadable"]], "\(run)")
   }
 
-  @Test("codecs are those that are meant, however they are written")
+  @Test("codecs are recognized however they are written")
   func codecNames() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")

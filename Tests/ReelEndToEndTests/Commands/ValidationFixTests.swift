@@ -2,12 +2,12 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// The commands that `reel validate` advises are run, and what they make is validated.
+/// Runs the commands that `reel validate` suggests, and validates the results.
 @Suite(
-  "What validate advises", .notQuick,
+  "What validate suggests", .notQuick,
   .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffmpeg"), "needs the ffmpeg program"))
 struct ValidationFixTests {
-  /// A rule each, with what samples break.
+  /// Single rules that samples break.
   private static let rules = [
     "size.max: 60x40", "fps.max: 12", "fps.variable: error", "hdr.present: error", "pixel.format: yuv420p",
     "sar.nonSquare: error", "rotation.present: error", "audio.none: error", "audio.channels: 2",
@@ -16,7 +16,7 @@ struct ValidationFixTests {
     "container.allowed: mkv", "container.allowed: mov", "mp4.fragmented: error", "video.multiple: error",
     "privacy.location: error",
   ]
-  /// Many at once.
+  /// Many rules at once.
   private static let strict = [
     "size.max: 60x40", "fps.max: 12", "hdr.present: error", "pixel.format: yuv420p", "sar.nonSquare: error",
     "rotation.present: error", "audio.none: error", "audio.sampleRate: 32000", "duration.max: 0.5s",
@@ -24,11 +24,11 @@ struct ValidationFixTests {
     "privacy.location: error",
   ]
 
-  /// As long as some samples are, which another rate of frames makes longer.
+  /// A duration that some samples have exactly, and which another frame rate makes longer.
   private static let edge = ["fps.max: 25", "audio.sampleRate: 32000", "duration.max: 1s"]
 
   @Test(
-    "is one command for a file, which leads to a file that passes",
+    "is one command for a file, which produces a file that passes",
     arguments: ["web-playback", "youtube-upload", "strict", "edge"] + (TestForm.isLong ? rules : []))
   func advice(policy: String) async throws {
     let bench = try Workbench()
@@ -36,7 +36,7 @@ struct ValidationFixTests {
       at: ReelBinary.project.appendingPathComponent("Samples"),
       to: bench.folder.appendingPathComponent("samples"))
     if policy == "edge" {
-      // Its first second, alone, has more frames in a second than all of it.
+      // Its first second has a higher frame rate than the whole file.
       try FileManager.default.removeItem(
         at: bench.folder.appendingPathComponent("samples/clips/variable-rate.mp4"))
     }
@@ -80,18 +80,18 @@ struct ValidationFixTests {
     #expect(commands.allSatisfy { !$0.hasPrefix("ffmpeg") || $0.hasPrefix("ffmpeg -n ") })
   }
 
-  /// How a file is made that is hard to put right, and the rule that it breaks.
+  /// How to make a file that is hard to fix, and the rule that it breaks.
   struct Making: Sendable, CustomTestStringConvertible {
     let name: String
     let rule: String
-    /// For bash.
+    /// The bash script that makes it.
     let script: String
-    /// Of the picture that is to be left.
+    /// The expected width of the resulting picture.
     var width: Int?
 
     var testDescription: String { name }
 
-    /// What an AVCHD camera writes into its pictures, with a position.
+    /// The message with a position that an AVCHD camera writes into its pictures.
     private static let message = #"17ee8c60-f84d-11d9-8cd6-0800200c9a66+MDPM\x01\xb2\x30\x30\x01\x01"#
 
     static func recorded(_ name: String) -> Making {
@@ -136,7 +136,7 @@ struct ValidationFixTests {
         """#),
   ]
 
-  @Test("leads to a file that passes, whatever is hard about it", arguments: makings)
+  @Test("produces a file that passes, whatever is hard about it", arguments: makings)
   func hard(making: Making) async throws {
     let bench = try Workbench()
     func shell(_ script: String) async throws -> ReelBinary.Outcome {
@@ -164,7 +164,7 @@ struct ValidationFixTests {
     #expect(video?["width"] as? Int == width, "\(command): \(probed)")
   }
 
-  @Test("renames a file to what nothing is called, and no other file will be")
+  @Test("renames a file to a name that no other file has or will get")
   func renaming() async throws {
     let bench = try Workbench()
     for name in ["a.mp4", "a.avi", "b.mp4", "b.mov", "c.mp4"] {
@@ -186,11 +186,11 @@ struct ValidationFixTests {
     #expect(left == [])
   }
 
-  @Test("is no mending that was tried in vain")
+  @Test("contains no repair that was tried without success")
   func tried() async throws {
     let bench = try Workbench()
     try bench.add("clips/fragmented.mp4")
-    // Its sound begins a second later, by an edit list, which FFmpeg passes over where there are fragments.
+    // Its sound begins a second later, by an edit list, which FFmpeg ignores in fragmented files.
     try bench.add("clips/fragmented.mp4", as: "shifted.mp4")
     let made = try await ReelBinary.runProgram(
       "/usr/bin/ffmpeg",
@@ -209,7 +209,7 @@ struct ValidationFixTests {
     }
   }
 
-  @Test("says nothing of a file where it could not be tried")
+  @Test("is given all the same if it could not be tried")
   func untried() async throws {
     let bench = try Workbench()
     try bench.add("clips/fragmented.mp4")
@@ -226,7 +226,7 @@ struct ValidationFixTests {
     #expect(!FileManager.default.fileExists(atPath: nowhere))
   }
 
-  @Test("is for a raw stream, too, which has no container", arguments: ["h264", "hevc"])
+  @Test("also works for a raw stream, which has no container", arguments: ["h264", "hevc"])
   func raw(format: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -249,7 +249,7 @@ struct ValidationFixTests {
     #expect(after.map(\.broken) == [[]], "\(after)")
   }
 
-  @Test("is not given where no command helps, nor from a repository that there is none of")
+  @Test("is omitted where no command helps, and names no Git where there is no repository")
   func none() async throws {
     let bench = try Workbench()
     for name in ["empty.mp4", "lfs-pointer.mp4", "garbage.mp4", "no-moov.mp4", "audio-only.mp4"] {
@@ -259,7 +259,7 @@ struct ValidationFixTests {
       try await validate("clips", "web-playback", bench).allSatisfy {
         !$0.broken.isEmpty && $0.commands.isEmpty
       })
-    // Git does not take it for one.
+    // Git does not accept this folder as a repository.
     try FileManager.default.createDirectory(
       at: bench.folder.appendingPathComponent(".git"), withIntermediateDirectories: false)
     #expect(try await validate("clips", "web-playback", bench).flatMap(\.commands).isEmpty)
@@ -267,7 +267,7 @@ struct ValidationFixTests {
 
   private struct Judged {
     let path: String
-    /// Rules that are broken, and what was found.
+    /// The broken rules, and what was found.
     let broken: [String]
     let commands: Set<String>
   }

@@ -2,9 +2,9 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// What is advised for a file that Git could give back, and what it comes to.
+/// The suggested commands for files that Git could restore, and their results.
 @Suite(
-  "What validate advises in a work tree", .shortTime,
+  "What validate suggests in a work tree", .shortTime,
   .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/git"), "needs git"))
 struct ValidationGitTests {
   private let bench: Workbench
@@ -43,7 +43,7 @@ struct ValidationGitTests {
     return run
   }
 
-  /// The findings of `name`.
+  /// Returns the findings for `name`.
   private func found(_ name: String, _ arguments: [String], in folder: URL) async throws -> [[String: Any]] {
     let run = try await ReelBinary.run(["validate"] + arguments + ["--json"], in: folder)
     let files = try run.object()["files"] as? [[String: Any]] ?? []
@@ -55,7 +55,7 @@ struct ValidationGitTests {
     Set(findings.compactMap { $0["fix"] as? String })
   }
 
-  @Test("of a file whose name is not UTF-8 Git is asked as of any other")
+  @Test("Git is also asked about a file whose name is not UTF-8")
   func strangeName() async throws {
     let name = "\"clips/$(printf 'b\\377.mp4')\""
     try await shell("cp clips/a.mp4 \(name) && git add . && git commit -qm more")
@@ -69,14 +69,14 @@ struct ValidationGitTests {
   }
 
   @Test(
-    "a changed file is brought back by one command, from wherever it was validated", arguments: [false, true])
+    "a changed file is restored by one command, from wherever it was validated", arguments: [false, true])
   func changed(fromItsFolder: Bool) async throws {
     let (folder, arguments) =
       fromItsFolder
       ? (bench.clips, [".", "--lock", "reel.lock"])
       : (bench.folder, ["./clips", "--lock", "clips/reel.lock"])
     for (number, name) in names.enumerated() {
-      // Of the same bytes as another, and empty: still one command.
+      // One file is empty, and the others have the same bytes. There is still one command for each.
       try number == 0
         ? Data().write(to: file(name))
         : Data(contentsOf: Workbench.sample("clips/cover.mp4")).write(to: file(name))
@@ -91,7 +91,7 @@ struct ValidationGitTests {
     #expect(try await reel("validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
-  @Test("a hook's variables name no other repository")
+  @Test("a hook's variables do not name another repository")
   func inAHook() async throws {
     try Data(contentsOf: Workbench.sample("clips/cover.mp4")).write(to: file(names[0]))
     let run = try await ReelBinary.run(
@@ -100,7 +100,7 @@ struct ValidationGitTests {
     #expect(run.output.contains("git -C clips stash push -- a.mp4"), "\(run)")
   }
 
-  @Test("what was committed like this is said, and no command is told that would do nothing")
+  @Test("if the file was committed like this, that is reported, and no useless command is suggested")
   func committed() async throws {
     try Data(contentsOf: Workbench.sample("clips/cover.mp4")).write(to: file(names[1]))
     try Data().write(to: file(names[2]))
@@ -117,7 +117,7 @@ struct ValidationGitTests {
     #expect(fixes(empty).isEmpty && "\(empty)".contains("committed like this"))
   }
 
-  @Test("what is new, gone or read otherwise is locked by the command that is told")
+  @Test("new files, missing ones and other readings are locked by the suggested command")
   func accepted() async throws {
     try FileManager.default.removeItem(at: file(names[0]))
     try bench.add("clips/faststart.mp4", as: "new.mp4")
@@ -134,7 +134,7 @@ struct ValidationGitTests {
     #expect(people.status == 0, "\(people)")
   }
 
-  @Test("a Git LFS pointer is not locked in the place of its file, and fetched by what is told")
+  @Test("a Git LFS pointer is not locked instead of its file, and the suggested command fetches the file")
   func pointers() async throws {
     let video = try Data(contentsOf: file("a.mp4"))
     let store = bench.folder.appendingPathComponent("store")
@@ -146,7 +146,7 @@ struct ValidationGitTests {
     try bench.write(pointer, to: "on purpose.mp4")
     try bench.write("a.mp4 filter=lfs diff=lfs merge=lfs -text\n", to: ".gitattributes")
     try await shell("git add . && git commit -qm pointers")
-    // Stands in for git-lfs: patterns begin at the root of the work tree.
+    // Stands in for git-lfs: patterns are relative to the root of the work tree.
     try FileManager.default.createDirectory(
       at: bench.folder.appendingPathComponent("tools"), withIntermediateDirectories: true)
     let tool = bench.folder.appendingPathComponent("tools/git-lfs")
@@ -170,11 +170,11 @@ struct ValidationGitTests {
     #expect(
       try !String(contentsOfFile: bench.folder.path + "/other.lock", encoding: .utf8).contains("file a.mp4"))
 
-    // An archive of it has no `.git`, and the lock as it was.
+    // An archive of the tree has no `.git`, and the same lock.
     let archive = try Workbench()
     try FileManager.default.removeItem(at: archive.clips)
     try FileManager.default.copyItem(at: bench.clips, to: archive.clips)
-    // One that was locked as a pointer may be another; what was locked as a video may not.
+    // A file that was locked as a pointer may become another pointer, but not one that was locked as a video.
     for changed in [nil, "a.mp4"] {
       if let changed {
         let other = pointer.replacing(sum, with: String(sum.reversed()))

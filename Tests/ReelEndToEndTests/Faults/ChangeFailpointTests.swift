@@ -5,9 +5,9 @@ import Testing
 
 #if DEBUG
 
-  /// What takes posts back, brings them back, changes and moves them, interrupted between every two effects: what always
-  /// holds holds, and the same command again, `reel prune` and the doctor make everything whole.
-  @Suite("Failpoints of what changes posts", .shortTime, .serialized)
+  /// Removals, restorations, edits and moves of posts, interrupted between every two effects. The invariants hold, and
+  /// the same command again, `reel prune` and the doctor complete everything.
+  @Suite("Failpoints of changes to posts", .shortTime, .serialized)
   struct ChangeFailpointTests {
     static let clips = 2
 
@@ -15,7 +15,7 @@ import Testing
       case crash, error, delay
     }
 
-    @Test("at each place that is reached, of each kind", arguments: ChangeScene.allCases)
+    @Test("at each place that is reached, with each kind of fault", arguments: ChangeScene.allCases)
     func at(scene: ChangeScene) async throws {
       let bench = try Workbench(reader: .fake, hasPosters: true)
       let stage = try await ChangeStage(scene, bench)
@@ -35,7 +35,7 @@ import Testing
       print("\(scene): \(runs) runs at \(places.count) places")
     }
 
-    /// The short form has those between effects of changes alone: the others are `FailpointTests`', too.
+    /// The short form has only the places between effects of changes. `FailpointTests` covers the others, too.
     private static func isLookedAt(_ place: String) -> Bool {
       if let places = ProcessInfo.processInfo.environment["REEL_PLACES"] {
         return places.split(separator: ",").contains(Substring(place))
@@ -64,7 +64,7 @@ import Testing
       let found = try stage.inspection()
       expectNothing(found.broken(), at)
       expectNothing(try stage.untrue(found), at)
-      // Either carries on what was cut off; the last look is the doctor's.
+      // Both `prune` and the same command complete what was interrupted. The doctor checks the result.
       if nth.isMultiple(of: 2) {
         let prune = try await bench.reel("prune", "--events", "prune.jsonl")
         #expect(prune.status == 0, "prune after \(at): \(prune.output) \(prune.errors)")
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// A command that changes all posts of a library, and what has to be so before.
+  /// A command that changes all posts of a library, and the command that must precede it.
   enum ChangeScene: CaseIterable {
     case remove, removeAndKeep, removeWhatIsKept, prune, restoreKept, restoreFromFiles, edit, move
 
@@ -99,7 +99,7 @@ import Testing
       }
     }
 
-    /// Nil for nothing.
+    /// The preceding command; nil for none.
     fileprivate var before: [String]? {
       switch self {
       case .remove, .removeAndKeep, .edit, .move: nil
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// A library as it is before the scene, again and again.
+  /// A library that is reset to its state before the scene, any number of times.
   private final class ChangeStage {
     let scene: ChangeScene
     let bench: Workbench
@@ -150,7 +150,7 @@ import Testing
         in: bench.folder, environment: bench.environment.merging(environment) { $1 })
     }
 
-    /// Every place that an undisturbed run comes to, and how often.
+    /// Returns every place that an undisturbed run passes, and how often.
     func places() async throws -> [String: Int] {
       try reset()
       let seen = bench.folder.appendingPathComponent("seen")
@@ -166,7 +166,7 @@ import Testing
         library: bench.library, others: [bench.folder.appendingPathComponent("other")])
     }
 
-    /// What was told, and is not so.
+    /// Returns the reported changes that are not in effect.
     func untrue(_ found: ChangeInspection) throws -> [String] {
       let told = try ToldChanges(in: bench.folder)
       return told.ids.flatMap { type, ids in
@@ -184,7 +184,7 @@ import Testing
       }
     }
 
-    /// What the scene was to make so, or to tell, and is not.
+    /// Returns what the scene should have changed or reported, and has not.
     func undone(_ found: ChangeInspection, isTold: Bool = true) throws -> [String] {
       let told = try ToldChanges(in: bench.folder)
       return start.posts.values.flatMap { post in

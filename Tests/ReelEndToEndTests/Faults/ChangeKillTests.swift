@@ -2,11 +2,11 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// `kill -9` at random moments, of several processes at once that take posts back, bring them back, change and move them.
-@Suite("After a crash of what changes posts", .shortTime)
+/// `kill -9` at random moments, of several concurrent processes that remove, restore, edit and move posts.
+@Suite("After a crash during changes to posts", .shortTime)
 struct ChangeKillTests {
-  /// So many processes are killed; two thousand in the long form, or `REEL_KILLS`. `REEL_SEED` draws the same again.
-  @Test("at random moments, among several that change the same posts")
+  /// The number of processes to kill: two thousand in the long form, or `REEL_KILLS`. `REEL_SEED` repeats a sequence.
+  @Test("kills at random moments, among several processes that change the same posts, break nothing")
   func atRandomMoments() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = TestSeed.drawn(environment)
@@ -17,19 +17,20 @@ struct ChangeKillTests {
       if scene.rounds.isMultiple(of: 10) { print("\(scene)") }
     }
     print("kills among changes: \(scene)")
-    // In few rounds it may be that none was hit in the middle.
+    // In a few rounds, it may be that no kill hit a change midway.
     if wanted >= 200 { #expect(scene.leftOpen > scene.rounds / 10, "no change was cut off: \(scene)") }
   }
 }
 
-/// Library after library: each is filled, its posts are changed by processes that are killed, and it is carried on.
+/// A sequence of libraries. Each is filled, its posts are changed by processes that are killed, and the changes are
+/// then completed.
 private struct ChangeKills: CustomStringConvertible {
-  /// The first of them are only ever removed: from then on they stay away.
+  /// The first `neverBack` of the clips are only ever removed: once removed, they stay away.
   static let (clips, neverBack) = (8, 3)
 
   let seed: UInt64
   private var generator: SplitMix64
-  /// Microseconds within which a process is killed.
+  /// The time in microseconds within which a process is killed.
   private var window: UInt64 = 900_000
   private(set) var killed = 0
   private(set) var rounds = 0
@@ -72,7 +73,7 @@ private struct ChangeKills: CustomStringConvertible {
     rounds += 1
   }
 
-  /// What was away when it was looked at last stays away, and everything has its place.
+  /// Checks that a post that was absent at the last look stays absent, and that every post has its number.
   private func hold(
     _ found: ChangeInspection, _ start: ChangeInspection, _ last: ChangeInspection, _ bench: Workbench,
     _ comment: Comment
@@ -85,7 +86,7 @@ private struct ChangeKills: CustomStringConvertible {
     let told = try ToldChanges(in: bench.folder)
     for post in neverBack where last.posts[post.id] == nil {
       #expect(found.posts[post.id] == nil, "came back, \(comment)")
-      // What was moved, and published anew where it was, is another post.
+      // A moved post that is published again at its old place becomes another post.
       let anew = found.posts.values.filter { $0.digest == post.digest && last.posts[$0.id] == nil }
       #expect(anew.isEmpty, "came back anew, \(comment)")
     }
@@ -114,7 +115,7 @@ private struct ChangeKills: CustomStringConvertible {
       if outcome.wasKilled { killedNow += 1 } else { endedNow += 1 }
       #expect(outcome.wasKilled || [0, 3].contains(outcome.status), "\(outcome.errors) \(comment(wave))")
     }
-    // Most are to be killed, and not all before they have begun.
+    // Most processes are to be killed, but not all of them before they have begun.
     window =
       killedNow > 2 * endedNow
       ? min(window + window / 12, 3_000_000) : max(100_000, window - window / 12)
@@ -122,7 +123,7 @@ private struct ChangeKills: CustomStringConvertible {
     ended += endedNow
   }
 
-  /// At one place between two effects a process takes its time: there it is killed most often.
+  /// Returns a delay at one place between two effects, where the process is then most often killed.
   private mutating func lingering() -> [String: String] {
     let places = [
       "changeWritten", "changeCommitted", "changeNoted", "changeCarriedOut", "changeFinished",
@@ -154,17 +155,17 @@ private struct ChangeKills: CustomStringConvertible {
     }
   }
 
-  /// Carries everything on, and holds that nothing is left half done and everything was told.
+  /// Completes everything, and checks that nothing is left half done and that everything was reported.
   private mutating func end(
     _ bench: Workbench, _ start: ChangeInspection, _ last: ChangeInspection
   ) async throws {
     let comment: Comment = "seed \(seed), library \(rounds), in the end"
     let prune = try await bench.reel("prune", "--events", "end-prune.jsonl")
-    // A restoration of what is in no store any more is given up.
+    // A restoration is given up if no store has its objects any more.
     #expect([0, 3].contains(prune.status), "\(prune.output) \(prune.errors) \(comment)")
     let ingest = try await bench.reel("ingest", "clips", "--events", "end-ingest.jsonl")
     #expect(ingest.status == 0, "\(ingest.errors) \(comment)")
-    // What a restoration that was given up has left.
+    // Removes what a restoration that was given up has left.
     let again = try await bench.reel("prune", "--events", "end-again.jsonl")
     #expect(again.status == 0, "\(again.output) \(again.errors) \(comment)")
     _ = try await bench.reel("doctor", "--fix", "--grace", "0")

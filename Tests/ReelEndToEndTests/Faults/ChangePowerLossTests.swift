@@ -2,15 +2,15 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// The power goes while posts are taken back, brought back and moved (`ImaginedDisk` says by which rules).
+/// Power losses while posts are removed, restored and moved (`ImaginedDisk` states the rules).
 @Suite(
-  "After a power loss among changes of posts", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
+  "After a power loss during changes to posts", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
 struct ChangePowerLossTests {
-  /// Of all states that are looked at, how many the real binary is run on, by either rule.
+  /// The number of states, per rule, on which the real binary is run.
   static let broughtUp = TestForm.isLong ? 100 : 3
 
   @Test(
-    "no post is without its objects, what was told is so, and everything can be carried on",
+    "no post lacks its objects, what was reported is in effect, and everything can be completed",
     arguments: ImaginedDisk.Rule.allCases)
   func replayed(rule: ImaginedDisk.Rule) async throws {
     var scene = try await ChangePowerLossScene()
@@ -29,7 +29,7 @@ struct ChangePowerLossTests {
     }
   }
 
-  @Test("without the syncs it does not hold: the replay would tell")
+  @Test("without the syncs, the replay finds violations")
   func withoutSyncs() async throws {
     var scene = try await ChangePowerLossScene()
     scene.forgetSyncsOfChanges { $0.hasSuffix("/media") || $0.hasSuffix("/other") }
@@ -42,7 +42,7 @@ struct ChangePowerLossTests {
   }
 }
 
-/// A library whose posts were changed while it was written down what came to the disk.
+/// A library whose posts were changed while all writes to the disk were recorded.
 private struct ChangePowerLossScene {
   private(set) var record: DiskRecord
   /// The steps before the first change.
@@ -77,7 +77,7 @@ private struct ChangePowerLossScene {
     try FileManager.default.removeItem(at: log)
   }
 
-  /// Those of before stay.
+  /// Earlier syncs are kept.
   mutating func forgetSyncsOfChanges(_ isForgotten: (String) -> Bool) {
     record.forgetSyncs(after: first, isForgotten)
   }
@@ -97,12 +97,12 @@ private struct ChangePowerLossScene {
     try ChangeInspection(library: bench.library, others: [other])
   }
 
-  /// What does not hold, before anybody has touched it.
+  /// Returns the violations before any process has touched the library.
   func broken() throws -> [String] {
     let found = try inspection()
     var broken = found.broken()
     for id in ids where found.posts[id] == nil && found.removed[id] == nil { broken.append("\(id) is lost") }
-    // The third is moved, and removed then.
+    // The third post is moved and then removed.
     let isGone = told.ids["post.removed"] ?? []
     if isGone.contains(ids[2]), found.posts[ids[2]] != nil { broken.append("a removal was told and lost") }
     for id in told.ids["post.restored"] ?? [] where found.posts[id] == nil {
@@ -115,11 +115,11 @@ private struct ChangePowerLossScene {
     return broken
   }
 
-  /// Brings it up with the real binary, on a machine that was started anew.
+  /// Runs the real binary on the library, on a machine that was rebooted.
   func bringUp(_ comment: Comment) async throws {
     let boot = try await bench.otherBoot()
     let prune = try await bench.reel("prune", environment: boot)
-    // Nobody gives it the file of what was to be restored.
+    // No run has the file that is needed for the restoration.
     #expect([0, 3].contains(prune.status), "\(prune.output) \(prune.errors) \(comment)")
     _ = try await bench.reel("prune", environment: boot)
     let doctor = try await bench.reel("doctor", "--fix", "--read", "--grace", "0", environment: boot)

@@ -2,8 +2,8 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Posts are taken back, brought back and moved while something else is at them, or their store is not there.
-@Suite("Changes of posts, and what comes between", .shortTime)
+/// Removals, restorations and moves of posts while another process uses them, or while their store is missing.
+@Suite("Changes of posts, and what interferes with them", .shortTime)
 struct ChangesAtOnceTests {
   private let bench: Workbench
   private var other: URL { bench.folder.appendingPathComponent("other") }
@@ -31,9 +31,9 @@ struct ChangesAtOnceTests {
       environment: bench.environment.merging(environment) { $1 })
   }
 
-  // MARK: A store that is not there
+  // MARK: A missing store
 
-  @Test("a folder that is not there, or where nothing is mounted, has not lost what was in it")
+  @Test("objects in a folder that is missing, or not mounted, do not count as lost")
   func unmounted() async throws {
     let ids = try await published(3, "--to", "other")
     let away = bench.folder.appendingPathComponent("away")
@@ -45,7 +45,7 @@ struct ChangesAtOnceTests {
       #expect(removal.status == 3, "\(removal.output) \(removal.errors)")
       #expect(FileManager.default.fileExists(atPath: other.path) == isEmpty, "made anew")
       #expect(try inspection().posts[id] == nil)
-      // What it says is the catalog's alone.
+      // An edit concerns only the catalog.
       let edit = try await bench.reel("edit", ids[2], "--caption", "words \(isEmpty)")
       #expect(edit.status == 0, "\(edit.output) \(edit.errors)")
       try? FileManager.default.removeItem(at: other)
@@ -54,13 +54,13 @@ struct ChangesAtOnceTests {
       #expect(prune.status == 0, "\(prune.output) \(prune.errors)")
       expectNothing(try inspection().brokenAtRest())
     }
-    // The last of all leaves the folder empty.
+    // The last removal leaves the folder empty.
     let last = try await bench.reel("remove", ids[2])
     #expect(last.status == 0, "\(last.output) \(last.errors)")
     expectNothing(try inspection().brokenAtRest())
   }
 
-  @Test("one folder by two names", .enabled(if: MountedDisk.possible.contains(.tmpfs)))
+  @Test("two names of one folder are detected", .enabled(if: MountedDisk.possible.contains(.tmpfs)))
   func oneFolder() async throws {
     let ids = try await published(2)
     let files = FileManager.default
@@ -78,7 +78,7 @@ struct ChangesAtOnceTests {
 
   // MARK: Two posts of one video
 
-  @Test("a removed post does not come back beside the one that its video has become")
+  @Test("a removed post is not restored beside the new post of its video")
   func beside() async throws {
     let ids = try await published(1)
     #expect(try await bench.reel("remove", ids[0]).status == 0)
@@ -89,7 +89,7 @@ struct ChangesAtOnceTests {
     #expect(try inspection().posts[ids[0]] == nil)
   }
 
-  @Test("a file of events begins anew")
+  @Test("a file of events starts anew with each command")
   func eventsBeginAnew() async throws {
     let ids = try await published(2)
     #expect(try await bench.reel("remove", ids[0], ids[1], "--events", "events.jsonl").status == 0)
@@ -98,11 +98,11 @@ struct ChangesAtOnceTests {
     let text = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)
     #expect(ToldChanges(text).ids == ["post.restored": [ids[0]]], "\(text)")
     #expect(text.split(separator: "\n").count == 1)
-    // Also where there is nothing to tell.
+    // The same holds if there is nothing to report.
     #expect(try await bench.reel("restore", ids[0], "--events", "events.jsonl").status == 0)
     let events = bench.folder.appendingPathComponent("events.jsonl")
     #expect(try Data(contentsOf: events).isEmpty)
-    // What changes nothing leaves what was told before.
+    // A command that changes nothing leaves the earlier events.
     try Data("told\n".utf8).write(to: events)
     for arguments in [["remove", ids[0], "--dry-run"], ["prune", "--dry-run"], ["remove", "nothing.mp4"]] {
       _ = try await ReelBinary.run(
@@ -112,7 +112,7 @@ struct ChangesAtOnceTests {
   }
 
   #if DEBUG
-    @Test("what is kept goes where the next one does not want it kept")
+    @Test("kept objects are removed if the next removal does not keep them")
     func notKept() async throws {
       let ids = try await published(1)
       let killed = try await bench.reel(
@@ -123,7 +123,7 @@ struct ChangesAtOnceTests {
       expectNothing(try inspection().brokenAtRest())
     }
 
-    @Test("the same command finishes what it had begun, although its filter finds none of it any more")
+    @Test("the same command finishes what it had begun, even if its filter no longer matches")
     func filtered() async throws {
       let ids = try await published(2)
       let killed = try await bench.reel(
@@ -138,7 +138,7 @@ struct ChangesAtOnceTests {
       expectNothing(try inspection().brokenAtRest())
     }
 
-    @Test("a removal that could not begin does not say that its post is out of the feed")
+    @Test("a removal that could not begin does not say that its post has left the feed")
     func notBegun() async throws {
       let ids = try await published(1)
       let killed = try await bench.reel(
@@ -156,9 +156,9 @@ struct ChangesAtOnceTests {
       #expect(try inspection().posts[ids[0]] != nil)
     }
 
-    // MARK: What goes on late
+    // MARK: Processes that resume late
 
-    @Test("the doctor tells what it carries on")
+    @Test("the doctor reports the changes that it completes")
     func doctorTells() async throws {
       let ids = try await published(1)
       let killed = try await bench.reel(
@@ -169,7 +169,7 @@ struct ChangesAtOnceTests {
     }
 
     @Test(
-      "whoever was stopped for longer than its lease removes nothing that others have brought back",
+      "a process stopped past its lease removes nothing that others have restored",
       arguments: ["changeCommitted", "changeFinishedCommitted"])
     func lateRemoval(place: String) async throws {
       let ids = try await published(1)
@@ -189,7 +189,7 @@ struct ChangesAtOnceTests {
     }
 
     @Test(
-      "nor does one that moved it", arguments: ["changeCommitted", "changeFinishedCommitted"])
+      "a move that resumes late moves nothing", arguments: ["changeCommitted", "changeFinishedCommitted"])
     func lateMove(place: String) async throws {
       let ids = try await published(1)
       let late = try start(
@@ -205,7 +205,7 @@ struct ChangesAtOnceTests {
     }
 
     @Test(
-      "the doctor does not remove what is being restored, or was while it was stopped",
+      "the doctor does not remove objects that are being restored, or were while it was stopped",
       arguments: ["changeRemovedFound", "changeCommitted"])
     func doctorAndRestoration(place: String) async throws {
       let ids = try await published(1)
@@ -225,7 +225,7 @@ struct ChangesAtOnceTests {
       #expect(try inspection().posts[ids[0]] != nil)
     }
 
-    @Test("a video that is published anew, and restored meanwhile, is one post")
+    @Test("a video that is published again while its post is restored becomes one post")
     func restoredWhilePublished() async throws {
       let ids = try await published(1)
       #expect(try await bench.reel("remove", ids[0]).status == 0)
@@ -235,7 +235,7 @@ struct ChangesAtOnceTests {
       try Data().write(to: seen)
       let restore = try start(
         "restore", ids[0], "--from", "clips", environment: ["REEL_FAILPOINTS_SEEN": seen.path])
-      // It has asked, and was told to wait.
+      // The restoration has asked for the change, and waits.
       while try !String(decoding: Data(contentsOf: seen), as: UTF8.self).contains("changeCommitted") {
         try await Task.sleep(for: .milliseconds(20))
       }
@@ -245,10 +245,10 @@ struct ChangesAtOnceTests {
       expectNothing(try inspection().brokenAtRest())
     }
 
-    @Test("a removal waits for nobody who publishes its video, and nothing comes back by that")
+    @Test("a removal does not wait for a run that publishes its video, which does not bring it back")
     func removedWhilePublished() async throws {
       let ids = try await published(1)
-      // Another file of the same bytes: nobody knows it yet.
+      // Another file with the same bytes, which is not known yet.
       let clip = bench.clips.appendingPathComponent("clip-00000.mp4")
       try FileManager.default.copyItem(at: clip, to: bench.folder.appendingPathComponent("same.mp4"))
       let ingest = try start("ingest", "same.mp4", environment: ["REEL_FAILPOINT": "hashed=stop"])
@@ -262,7 +262,7 @@ struct ChangesAtOnceTests {
     }
 
     @Test(
-      "a poster that is being made while its post is changed stays no stray",
+      "a poster that is being made while its post is changed does not become a stray",
       arguments: [["remove"], ["remove", "--keep", "1h"], ["move", "--to", "other"]])
     func poster(command: [String]) async throws {
       let ids = try await published(1, posters: "none")
@@ -282,9 +282,9 @@ struct ChangesAtOnceTests {
       #expect(found.posts.values.allSatisfy { $0.poster == nil })
     }
 
-    // MARK: What is cut off
+    // MARK: Interrupted changes
 
-    @Test("a restoration that was cut off behind its upload is carried on, without the file")
+    @Test("a restoration interrupted after its upload is completed without the file")
     func restorationBehindUpload() async throws {
       let ids = try await published(1)
       #expect(try await bench.reel("remove", ids[0]).status == 0)
@@ -298,7 +298,7 @@ struct ChangesAtOnceTests {
       expectNothing(try inspection().brokenAtRest())
     }
 
-    @Test("one that did not come to its upload is given up, and what it may have left goes")
+    @Test("one interrupted before its upload is given up, and what it may have left is removed")
     func restorationBeforeUpload() async throws {
       let ids = try await published(1)
       #expect(try await bench.reel("remove", ids[0]).status == 0)
@@ -312,7 +312,7 @@ struct ChangesAtOnceTests {
       #expect(try await bench.reel("doctor").status == 0)
     }
 
-    @Test("Ctrl-C between two batches leaves whole posts")
+    @Test("Ctrl-C between two batches leaves no post half changed")
     func interrupted() async throws {
       let ids = try await published(260)
       let removal = try start("remove", "--since", "1d", environment: ["REEL_FAILPOINT": "changeTold=stop"])

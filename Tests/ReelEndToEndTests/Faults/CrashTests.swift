@@ -3,15 +3,15 @@ import ReelIngest
 import ReelTestSupport
 import Testing
 
-/// `kill -9`, for real, and the same command again: every file is published exactly once.
+/// A real `kill -9`, and then the same command again: every file is published exactly once.
 @Suite("After a crash", .shortTime)
 struct CrashTests {
-  /// The first file's are `FailpointTests`', too; the short form draws one of the other two.
+  /// Crashes at the first file are covered by `FailpointTests`, too. The short form draws one of the other two.
   private static let dyingAt: [Int] =
     if TestForm.isLong { [1, 4, 6] } else { TestSeed.drawn().isMultiple(of: 2) ? [4] : [6] }
 
   @Test(
-    "between each two steps of the first, a middle and the last file",
+    "a crash after each step of the first, a middle and the last file is recovered from",
     .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases.filter { $0 != .mended }, dyingAt)
   func atStep(step: IntakeStep, count: Int) async throws {
     let bench = try Workbench(reader: .fake, hasPosters: true)
@@ -25,10 +25,11 @@ struct CrashTests {
     try await expectWholeAfterRerun(bench, count: 6)
   }
 
-  /// Two thousand in the long form, or `REEL_KILLS`. `REEL_SEED` draws the same moments again.
-  @Test("at random moments")
+  /// Two thousand rounds in the long form, or `REEL_KILLS`. `REEL_SEED` repeats the same moments.
+  @Test("crashes at random moments are recovered from")
   func atRandomMoments() async throws {
-    // Microseconds within which a run is killed. It follows what the machine is like: most are to be killed midway.
+    // The time in microseconds within which a run is killed. It adapts to the machine, so that most runs are killed
+    // midway.
     var window: UInt64 = 150_000
     let environment = ProcessInfo.processInfo.environment
     let seed = TestSeed.drawn(environment)
@@ -42,7 +43,7 @@ struct CrashTests {
       let running = try ReelBinary.start(
         ["ingest", "clips", "--library", bench.library.path, "--jobs", "3", "--events", "killed-0.jsonl"],
         in: bench.folder, environment: bench.environment)
-      // Starting takes as long as the machine is busy: only every fourth is killed within it.
+      // Starting takes longer on a busy machine. Only one run in four is killed during its start.
       if generator.next() % 4 != 0 {
         while running.process.isRunning, !bench.hasCatalog { try await Task.sleep(for: .microseconds(500)) }
       }
@@ -65,7 +66,7 @@ struct CrashTests {
     print("random kills, seed \(seed): \(tally)")
   }
 
-  @Test("again and again, the same batch comes to its end in the end")
+  @Test("a batch that is killed again and again is completed in the end")
   func repeatedly() async throws {
     let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
@@ -86,7 +87,8 @@ struct CrashTests {
     try await expectWholeAfterRerun(bench, count: 60, killed: rounds, "seed \(seed)")
   }
 
-  /// - Parameter killed: how many runs wrote their events; what those told and what the next one tells is every post.
+  /// - Parameter killed: The number of runs with events. Together with those of the next run, they must report every
+  ///   post.
   private func expectWholeAfterRerun(
     _ bench: Workbench, count: Int, killed: Int = 0, _ comment: Comment? = nil
   ) async throws {
@@ -112,7 +114,8 @@ struct CrashTests {
   }
 }
 
-/// In what state the killed runs left their libraries: that they were not all killed before or after the work.
+/// The states in which the killed runs left their libraries. They show that not all were killed before or after the
+/// work.
 struct KillTally: CustomStringConvertible {
   private var killed = 0
   private var ended = 0

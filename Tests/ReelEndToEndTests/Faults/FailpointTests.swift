@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Failpoints in a release")
 struct ReleaseFailpointTests {
-  @Test("a debug build asks its environment where to fail; a release has not even the word for it")
+  @Test("a debug build obeys REEL_FAILPOINT; a release build does not contain the word")
   func compiledOut() async throws {
     let bench = try Workbench()
     let search = try await ReelBinary.runProgram(
@@ -20,15 +20,15 @@ struct ReleaseFailpointTests {
 
 #if DEBUG
 
-  /// Between every two effects, in the pipeline, the folder store and the catalog: the process dies there, the
-  /// effect fails, or takes its time while another process is at the same videos. The first time that a run comes there;
-  /// in the long form each time.
+  /// At a place between two effects, in the pipeline, the folder store or the catalog, the process dies, the effect
+  /// fails, or it is delayed while another process works on the same videos. The fault strikes when a run first comes
+  /// to the place; in the long form, each time.
   @Suite("Failpoints", .shortTime, .serialized)
   struct FailpointTests {
-    /// All of it once more, and again: who is where when it happens differs from run to run.
+    /// How often everything is repeated. The interleaving of threads and processes differs from run to run.
     static let rounds = ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? 1
-    /// All, or those that `REEL_PLACES` names, with commas between them. Those of mending are `MendedPostTests`', those of
-    /// changes `ChangeFailpointTests`'.
+    /// All places, or those listed in `REEL_PLACES`, separated by commas. `MendedPostTests` has those of mending, and
+    /// `ChangeFailpointTests` those of changes.
     static let places =
       (Failpoint.allCases.map { "\($0)" }.filter { !$0.hasPrefix("change") }
       + IntakeStep.allCases.filter { $0 != .mended }.map(\.rawValue))
@@ -43,7 +43,7 @@ struct ReleaseFailpointTests {
     }
 
     @Test(
-      "at each place, of each kind, what always holds holds, and the next run makes everything whole",
+      "at each place, with each kind of fault, the invariants hold, and the next run completes everything",
       arguments: places)
     func at(place: String) async throws {
       let scene = FailpointScene(place: place)
@@ -60,11 +60,11 @@ struct ReleaseFailpointTests {
       if TestForm.isLong { print("\(place): \(tally)") }
     }
 
-    /// How many runs came to the place as often as they were to, of each kind.
+    /// How many runs of each kind came to the place as often as required.
     private struct Tally: CustomStringConvertible {
       private var runs: [Kind: Int] = [:]
       private var reached: [Kind: Int] = [:]
-      /// The most often that a run came there.
+      /// The largest number of times that a run came to the place.
       private(set) var most = 1
 
       mutating func add(_ count: Int, _ nth: Int, _ kind: Kind) {
@@ -78,7 +78,7 @@ struct ReleaseFailpointTests {
       }
     }
 
-    /// Gives how often the run came to the place.
+    /// Returns how often the run came to the place.
     private func run(
       _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
     ) async throws -> Int {
@@ -103,12 +103,12 @@ struct ReleaseFailpointTests {
       }
       let count =
         (try? String(contentsOf: seen, encoding: .utf8))?.split(separator: "\n").count { $0 == place } ?? 0
-      // A process beside it may have done the work first.
+      // A concurrent process may have done the work first.
       if nth == 1, kind != .delay { #expect(count > 0, "never came to \(at): \(outcome.errors)") }
       judge(outcome, kind, wasReached: count >= nth, at)
       try await bench.expectKept(announcedIn: "events.jsonl", at)
       if scene.isGivingUp {
-        // What it gave up, and did not come to remove, is named by its row, and the doctor's to remove.
+        // Objects that it gave up without removing them still have their rows. The doctor removes them.
         let again = try await ReelBinary.run(
           scene.arguments + ["--library", bench.library.path], in: bench.folder,
           environment: bench.environment)
@@ -122,7 +122,7 @@ struct ReleaseFailpointTests {
     private func judge(_ outcome: ReelBinary.Outcome, _ kind: Kind, wasReached: Bool, _ at: Comment) {
       switch kind {
       case .crash: #expect(outcome.wasKilled == wasReached, "\(at) \(outcome.errors)")
-      // The doctor finds what the other is at.
+      // The doctor may find what the other process is working on.
       case .delay: #expect([0, 3].contains(outcome.status), "\(at) \(outcome.output) \(outcome.errors)")
       case .error:
         #expect(!outcome.wasKilled && [0, 1, 3].contains(outcome.status), "\(at) \(outcome.errors)")
@@ -131,7 +131,7 @@ struct ReleaseFailpointTests {
     }
   }
 
-  /// What has to be so before a process comes to a place.
+  /// The state that is needed for a process to come to a place.
   struct FailpointScene {
     private enum Kind {
       case fresh, afterCrash, givingUp, heartbeat, withoutRename, damaged
@@ -165,7 +165,7 @@ struct ReleaseFailpointTests {
       case .fresh, .heartbeat, .withoutRename: break
       case .damaged:
         _ = try await bench.reel("ingest", "clips")
-        // A video, whose bytes are at hand.
+        // Truncates a video whose original is at hand.
         for object in try bench.objects().sorted().filter({ !$0.hasSuffix(".jpg") }).prefix(1) {
           truncate(bench.media.appendingPathComponent(object).path, 10)
         }
@@ -181,7 +181,7 @@ struct ReleaseFailpointTests {
       switch kind {
       case .fresh, .afterCrash, .givingUp, .damaged: [:]
       case .heartbeat: ["REEL_LEASE_SECONDS": "0.06"]
-      // The third is an object's: the first two are the locks of the catalog and of the store.
+      // The third rename is an object's; the first two are the locks of the catalog and of the store.
       case .withoutRename:
         try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_FAULT": "rename:3+:\(EINVAL)"])
       }

@@ -2,15 +2,15 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// A library whose disk is full, on real file systems: how much room is left decides which write is the first that finds
-/// none, and for some of them that is no call that fails, but memory (SIGBUS).
+/// A library on a full disk, on real file systems. The free space determines which write is the first to fail. Some
+/// writes are not calls that fail but accesses to memory (SIGBUS).
 @Suite("A full disk under the library", .shortTime, .serialized)
 struct FullDiskTests {
-  /// Bytes that are left.
+  /// The numbers of free bytes.
   private static let rests =
     TestForm.isLong ? (0...80).map { $0 * 1024 } : [0, 4, 20, 28, 36].map { $0 * 1024 }
 
-  /// Every command that only reads, with nothing to write but elsewhere.
+  /// Every command that only reads, and writes at most elsewhere.
   private static let readers = [
     ["feed"], ["feed", "--search", "silent"], ["status"], ["export", "-o", "-"], ["verify"], ["doctor"],
     ["page", "-o", "site"],
@@ -23,7 +23,7 @@ struct FullDiskTests {
   func kinds() { #expect(MountedDisk.possible.count == MountedDisk.Kind.allCases.count) }
 
   @Test(
-    "can be read, ends nobody, and takes the next video once there is room",
+    "a library on a full disk can be read, crashes no process, and accepts videos once there is room",
     .enabled(
       if: !MountedDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
     arguments: MountedDisk.possible)
@@ -68,9 +68,9 @@ struct FullDiskTests {
     #expect(codes == ["full"], "it was never full")
   }
 
-  /// What one who was killed has left in the log, and what one who has the catalog open keeps in it, is read, too.
+  /// The log's contents count as well, whether a killed process has left them or one that has the catalog open.
   @Test(
-    "with a log that is not home can be read, and ends neither who reads nor who has the catalog open",
+    "a log that was not checkpointed can be read, and crashes neither readers nor an open catalog",
     .enabled(
       if: !MountedDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
     .enabled(if: ReelBinary.hasFailpoints), arguments: MountedDisk.possible, [0, 20, 32])

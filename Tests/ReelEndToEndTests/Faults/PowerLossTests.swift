@@ -2,12 +2,12 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// The power goes: what two runs and the doctor wrote is played up to every point, what was not synced is lost in
-/// several ways, and the library is brought up from what is left (`ImaginedDisk` says by which rules).
+/// Power losses: the writes of two runs and the doctor are replayed up to every point, data that was not synced is lost
+/// in several ways, and a run recovers the library from the rest (`ImaginedDisk` states the rules).
 @Suite("After a power loss", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
 struct PowerLossTests {
   static let clips = 3
-  /// Of all states that are looked at, how many the real binary is run on.
+  /// The number of states on which the real binary is run.
   static let broughtUp = TestForm.isLong ? 250 : 6
 
   private struct Case {
@@ -18,7 +18,7 @@ struct PowerLossTests {
   }
 
   @Test(
-    "what was told as published is there, whole, and one post for each video",
+    "what was reported as published exists and is complete, with one post for each video",
     arguments: ImaginedDisk.Rule.allCases)
   func replayed(rule: ImaginedDisk.Rule) async throws {
     var scene = try await PowerLossScene(clips: Self.clips)
@@ -35,8 +35,8 @@ struct PowerLossTests {
     }
   }
 
-  /// Every point: in the long form with all that was not synced lost, kept, and twice lost in part; in the short
-  /// form with one of these, and every other point by either rule.
+  /// Every point: in the long form with all unsynced data lost, with all of it kept, and twice with a part lost. In the
+  /// short form with one of these, and every other point for each rule.
   private static func cases(
     of record: DiskRecord, _ rule: ImaginedDisk.Rule, _ generator: inout SplitMix64
   ) -> [Case] {
@@ -50,7 +50,7 @@ struct PowerLossTests {
   }
 
   @Test(
-    "after another boot, what was in flight is free when its lease has run out, without a doctor",
+    "after a reboot, intents are free once their leases have ended, without the doctor",
     .enabled(if: ReelBinary.hasFailpoints), arguments: ["intended:2", "uploaded:2", "published:2"])
   func otherBoot(step: String) async throws {
     let bench = try Workbench()
@@ -64,12 +64,12 @@ struct PowerLossTests {
     let first = try await bench.reel("ingest", "clips", environment: boot)
     #expect(first.status == 0, "\(first.errors)")
     #expect(try LibraryInspection(library: bench.library).published.count == Self.clips)
-    // A post that the other was about to tell is left to it until then.
+    // A post that the other process was about to report is left to it until then.
     try await Task.sleep(for: .microseconds(Int(3_100_000)))
     try await bench.expectWhole(Self.clips, "\(step)", environment: boot)
   }
 
-  @Test("a sync that fails is not believed the second time: nothing that it was to write counts")
+  @Test("after a failed sync, a second one is not trusted: none of the data concerned counts")
   func failedSync() async throws {
     let places = TestForm.isLong ? Array(1...40) : [3, 8, 13, 18]
     for nth in places {
@@ -86,7 +86,7 @@ struct PowerLossTests {
   }
 
   @Test(
-    "without the syncs it does not hold: the replay would tell", arguments: ["file", "folder", "catalog"])
+    "without the syncs, the replay finds violations", arguments: ["file", "folder", "catalog"])
   func withoutSyncs(of kind: String) async throws {
     var scene = try await PowerLossScene(clips: Self.clips)
     scene.forgetSyncs { path in

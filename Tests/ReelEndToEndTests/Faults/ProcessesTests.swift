@@ -2,10 +2,10 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Several processes at one library.
+/// Several processes that use one library.
 @Suite("Several processes", .shortTime)
 struct ProcessesTests {
-  @Test("publish every video once, without an error, whoever comes first", arguments: [2, 4, 8])
+  @Test("publish every video once and without an error, whichever comes first", arguments: [2, 4, 8])
   func together(count: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(20)
@@ -26,9 +26,9 @@ struct ProcessesTests {
     #expect(inspection.published.count == 21 && published == 21)
   }
 
-  /// SQLite's WAL-reset bug: the campaign is `ReelLibraryTests`' `WALResetCampaign`; this is the program itself.
+  /// SQLite's WAL-reset bug in the program itself. `WALResetCampaign` in `ReelLibraryTests` is the campaign.
   @Test(
-    "lose no told post while checkpoints stand still, and each process ends well",
+    "lose no reported post while checkpoints are paused, and all succeed",
     .enabled(if: SystemShim.isPossible))
   func pausedCheckpoints() async throws {
     let seed = TestSeed.drawn()
@@ -36,7 +36,7 @@ struct ProcessesTests {
       let bench = try Workbench(reader: .fake)
       try bench.addDistinct(120)
       var environment = try await PausingVFS.environment(pausing: 20_000, seed: seed &+ UInt64(round))
-      // In a release build at SQLite's own 1,000 pages, which only closing catalogs come to here.
+      // A release build uses SQLite's own 1,000 pages, which only closing catalogs reach here.
       environment["REEL_CHECKPOINTS"] = "alone:20"
       for (key, value) in bench.environment { environment[key] = value }
       let told = try await withThrowingTaskGroup(of: Set<String>.self) { [environment] group in
@@ -56,7 +56,7 @@ struct ProcessesTests {
     }
   }
 
-  /// Reads the catalog with another SQLite connection than Reel's.
+  /// A script that reads the catalog with another SQLite library than Reel's.
   private static let look = """
     import sqlite3, sys, uuid
     db = sqlite3.connect(sys.argv[1])
@@ -64,7 +64,8 @@ struct ProcessesTests {
     for row in db.execute("SELECT id FROM post NOT INDEXED"): print(uuid.UUID(bytes=row[0]))
     """
 
-  /// Runs one process after the other for a quarter of the clips, and gives the ids of the posts that they told.
+  /// Runs several processes in sequence for a quarter of the clips, and returns the ids of the posts that they
+  /// reported.
   private static func publishInParts(
     _ lane: Int, _ bench: Workbench, _ environment: [String: String]
   ) async throws -> Set<String> {
@@ -85,20 +86,20 @@ struct ProcessesTests {
   }
 
   @Test(
-    "one that was stopped past its lease finds its work done when it is woken",
+    "a process that was stopped past its lease finds its work done when it resumes",
     .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended", "uploaded", "verified", "published"])
   func stopped(step: String) async throws {
-    // A process that is stopped within a commit (the heartbeat's comes at any moment) keeps SQLite's lock, and the
-    // others wait for it. What is looked at here is the lease.
-    // On a slow disk it is within a commit more often than not.
+    // A process that is stopped within a commit keeps SQLite's lock, and the others wait for it. (The heartbeat may
+    // commit at any moment.) This test is about the lease.
+    // On a slow disk, most stops are within a commit.
     for _ in 0..<60 {
       if try await stopsBetweenCommits(at: step) { return }
     }
     Issue.record("each of sixty times it was stopped within a commit")
   }
 
-  /// Gives false when it was stopped within a commit.
+  /// Returns false if the process was stopped within a commit.
   private func stopsBetweenCommits(at step: String) async throws -> Bool {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -130,7 +131,7 @@ struct ProcessesTests {
 
   #if DEBUG
     @Test(
-      "one that is stopped within a commit, or while it opens the catalog, is waited for, and that is said",
+      "a process stopped within a commit, or while it opens the catalog, is waited for, with a message",
       arguments: ["groupWritten:3", "completeWritten:2", "catalogOpened:1"])
     func stoppedWithinCommit(place: String) async throws {
       let bench = try Workbench()
@@ -146,10 +147,10 @@ struct ProcessesTests {
         let words = "waiting for process \(sleeper.process.processIdentifier)"
         #expect(try await other.says(words), "\(words): \(other.errorsSoFar())")
       }
-      // Longer than they used to wait.
+      // Longer than the default timeout.
       if TestForm.isLong { try await Task.sleep(for: .microseconds(Int(14_000_000))) }
       for other in others {
-        // Once for each wait, and this is the first one.
+        // One message for each wait, and this is the first.
         let said = other.errorsSoFar()
         #expect(said.components(separatedBy: "waiting for process").count == 2, "\(said)")
       }
@@ -165,7 +166,7 @@ struct ProcessesTests {
   #endif
 
   @Test(
-    "clocks that differ by a day, or jump in the middle of a run, make no second post and hold nobody up",
+    "clocks that differ by a day, or jump during a run, cause no second post and block nobody",
     .enabled(if: SystemShim.isPossible),
     arguments: [["86400", "-86400"], ["86400@40", "-86400@40"], ["-7200@25", ""], ["600@30", "-600@60"]])
   func clocks(shifts: [String]) async throws {
@@ -176,7 +177,7 @@ struct ProcessesTests {
       var runs: [ReelBinary.Running] = []
       for (number, shift) in shifts.enumerated() {
         var environment = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_CLOCK": shift])
-        // One of them dies on its way.
+        // One of the processes dies during its run.
         if number == 0 { environment["REEL_DIE_AT"] = "uploaded:5" }
         runs.append(
           try ReelBinary.start(
@@ -198,7 +199,7 @@ struct ProcessesTests {
   }
 
   @Test(
-    "one that is slow at any step holds nobody up for good", .enabled(if: ReelBinary.hasFailpoints),
+    "one that is slow at any step does not block the others for good", .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended", "uploaded", "published"])
   func slow(step: String) async throws {
     let bench = try Workbench()

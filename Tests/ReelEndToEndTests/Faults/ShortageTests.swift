@@ -3,8 +3,8 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// A process that may have few descriptors, few other processes, or no large files: each is an error that says so.
-@Suite("When the machine is short of something", .shortTime, .serialized)
+/// A process limited in descriptors, other processes or file sizes. Each shortage is an error that says so.
+@Suite("When the machine is short of a resource", .shortTime, .serialized)
 struct ShortageTests {
   private func run(
     _ bench: Workbench, limit: String, _ arguments: [String], environment: [String: String] = [:],
@@ -17,11 +17,11 @@ struct ShortageTests {
   }
 
   @Test(
-    "as many descriptors as it says that it needs are enough, for as many jobs as are asked for",
+    "the number of descriptors that Reel requires is enough, however many jobs are requested",
     .enabled(if: !TestForm.isSanitized), arguments: [nil, "16", "64"])
   func enoughDescriptors(jobs: String?) async throws {
     let bench = try Workbench()
-    // As many as fill a batch for each lane.
+    // Enough files to fill a batch for each lane.
     try bench.addDistinct(600)
     let arguments = ["ingest", "clips"] + (jobs.map { ["--jobs", $0] } ?? [])
     let environment = try await SystemShim.environment(root: bench.folder, [:])
@@ -32,16 +32,16 @@ struct ShortageTests {
     #expect(try bench.objects().count == 600)
   }
 
-  /// Whatever call is the first without one: nothing is blamed on the file, and the next run takes all of them in. Who
-  /// starts Reel has left so many open that what is left is too few, though the limit is not.
-  @Test("a process with few descriptors blames no file", .enabled(if: !TestForm.isSanitized))
+  /// Whichever call is the first to lack a descriptor, no file is blamed, and the next run ingests all of them. The
+  /// parent process has left so many descriptors open that too few are free, although the limit is high enough.
+  @Test("a process with few free descriptors blames no file", .enabled(if: !TestForm.isSanitized))
   func descriptors() async throws {
     var codes: Set<String> = []
     for most in TestForm.isLong ? [6, 12, 20, 31] + Array(32...42) : [6, 20, 31, 34, 37, 40] {
       let bench = try Workbench()
       try bench.addDistinct(8)
       let taken = (most..<64).map { "exec \($0 - most + 10)</dev/null" }.joined(separator: "; ")
-      // The shim lets libdispatch look at its threads, which ends the process if it can't, on a crowded machine.
+      // The shim lets libdispatch read about its threads. On a busy machine it would otherwise end the process.
       let outcome = try await ReelBinary.start(
         [
           "ingest", "clips", "--jobs", "8", "--events", "events.jsonl", "--library", bench.library.path,
@@ -58,7 +58,7 @@ struct ShortageTests {
       #expect(again.status == 0, "\(most): \(again.errors)")
       #expect(try bench.objects().count == 8)
     }
-    // What is not a fault of a file's: a shortage, of the store or the catalog too, which ends the run.
+    // Codes that do not blame a file: shortages, also in the store or the catalog, where they end the run.
     let ours: Set = [
       "tooManyOpenFiles", "unavailable", "cancelled", "catalog.unusable", "catalog.unavailable",
     ]
@@ -66,8 +66,8 @@ struct ShortageTests {
     #expect(codes.contains("tooManyOpenFiles"))
   }
 
-  /// The kernel counts descriptors on their way from one process to another by user, and lets nobody send one whose own
-  /// limit is lower: workers have a limit of five. Root is exempt, unless it gives the right up.
+  /// The kernel counts the descriptors in transit between processes for each user, and refuses to send one for a
+  /// process with a lower limit. Workers have a limit of five. Root is exempt unless it drops that right.
   @Test(
     "readers start while other processes of the user pass descriptors around",
     .enabled(if: !TestForm.isSanitized), arguments: ["auto", "strict"])
@@ -89,9 +89,9 @@ struct ShortageTests {
     #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
   }
 
-  /// A limit on the size of files ends nobody: the write says what is wrong. A sanitizer's own files don't fit into it.
+  /// A limit on file sizes ends no process: the failed write is reported. A sanitizer's own files exceed the limit.
   @Test(
-    "a limit on the size of files is an error", .enabled(if: !TestForm.isSanitized), arguments: [1, 8, 100])
+    "a limit on file sizes is an error", .enabled(if: !TestForm.isSanitized), arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -105,22 +105,22 @@ struct ShortageTests {
     #expect(try bench.objects().count == 1)
   }
 
-  /// A user who may have few processes, which threads count as. As root there is no such limit.
+  /// Runs the program as a user with a limit on processes, including threads. Root has no such limit.
   private static let unprivileged = OtherUser.launcher(of: 65533)
   private static let isRoot = geteuid() == 0
 
-  /// Whatever it would wait for, `timeout` ends it, which is a failure here.
+  /// Ends a process that hangs, which counts as a failure.
   private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
 
   @Test(
-    "a process that may have few threads says so and ends", .enabled(if: !TestForm.isSanitized),
+    "a process that may start few threads says so and ends", .enabled(if: !TestForm.isSanitized),
     .enabled(if: !isRoot || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
   func threads() async throws {
     var words: Set<Bool> = []
     for most in [1, 2, 4, 8, 12, 16] {
       let bench = try Workbench()
       try bench.addDistinct(30)
-      // Everybody's, so that the other user finds and writes everything; the library is made by Reel, for its owner.
+      // Open to everybody, so that the other user can read and write. Reel itself makes the library, for its owner.
       for folder in [bench.folder, bench.clips] { chmod(folder.path, 0o777) }
       let outcome = try await run(
         bench, limit: ":", ["ingest", "clips", "--jobs", "8"],
@@ -135,9 +135,9 @@ struct ShortageTests {
     #expect(words.contains(true))
   }
 
-  /// Kilobytes. A thread takes 72 MB of it, where nobody tells it to make do with less.
+  /// The limits are in kilobytes. A thread reserves 72 MB of address space unless told to use less.
   @Test(
-    "a process that may use little address space makes do with it, or says so and ends",
+    "a process with little address space copes with it, or says so and ends",
     .enabled(if: !TestForm.isSanitized), arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
   func addressSpace(kilobytes: Int) async throws {
     let bench = try Workbench()

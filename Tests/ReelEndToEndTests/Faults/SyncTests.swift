@@ -2,12 +2,12 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// That what must be durable is asked to be: seen in the system calls. (Calls that fail: `SystemErrorTests`; what is
-/// lost without them: `PowerLossTests`.)
+/// Checks in the system calls that durable data is synced. (`SystemErrorTests` has calls that fail, and
+/// `PowerLossTests` what is lost without them.)
 @Suite("What is synced", .shortTime)
 struct SyncTests {
   @Test(
-    "an object that a dead process named is synced with its folder before it becomes a post",
+    "an object named by a dead process is synced with its folder before it becomes a post",
     .enabled(if: Strace.isPossible && ReelBinary.hasFailpoints))
   func foundObject() async throws {
     let bench = try Workbench()
@@ -24,7 +24,7 @@ struct SyncTests {
   }
 
   @Test(
-    "pages of a site and their media are synced before the index that tells of them",
+    "a site's pages and media are synced before the index that refers to them",
     .enabled(if: Strace.isPossible), arguments: ["in-place", "link", "copy"])
   func site(media: String) async throws {
     let bench = try Workbench(reader: .fake)

@@ -2,8 +2,8 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for
-/// every n that a run to its end comes to. The short form draws one n for each.
+/// Every system call that Reel makes on its files fails once, or is the last of its process: the nth call of the
+/// process, for every n that a complete run reaches. The short form draws one n for each.
 @Suite(
   "When a system call fails", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
 struct SystemErrorTests {
@@ -37,7 +37,7 @@ struct SystemErrorTests {
     chosen.map { $0.contains(fault.call) || $0.contains(fault.testDescription) } ?? true
   }
 
-  /// `REEL_CALLS='fsync,write kill'` leaves only these: the long form takes an hour.
+  /// `REEL_CALLS='fsync,write kill'` selects only these: the long form takes an hour.
   private static let chosen = ProcessInfo.processInfo.environment["REEL_CALLS"]?.split(separator: ",").map(
     String.init)
 
@@ -47,7 +47,7 @@ struct SystemErrorTests {
   ]
 
   @Test(
-    "a call that the kernel or a filter does not have is named, with what to do",
+    "a call that the kernel or a filter lacks is named, with what to do",
     arguments: ["pidfd_open", "memfd_create"])
   func refused(call: String) async throws {
     let bench = try Workbench()
@@ -60,11 +60,11 @@ struct SystemErrorTests {
     #expect(!said.contains("swift build") && !said.contains("--jobs"), "\(outcome)")
   }
 
-  @Test("it is told, or made good, and the next run makes everything whole", arguments: faults)
+  @Test("a failing call is reported or handled, and the next run completes everything", arguments: faults)
   func failing(fault: Fault) async throws {
     let count = try await Self.clean.value[fault.call] ?? 0
     #expect(count > 0, "a clean run never makes this call")
-    // Another place for each fault: one call is not always met at the same moment.
+    // A different place for each fault, since calls do not always come at the same moments.
     var generator = SplitMix64(
       seed: fault.testDescription.utf8.reduce(TestSeed.drawn()) { $0 &* 31 &+ UInt64($1) })
     let all = 1...max(1, count)
@@ -73,7 +73,7 @@ struct SystemErrorTests {
   }
 
   @Test(
-    "a disk without space, from any moment on", arguments: ["write", "fsync", "rename"])
+    "a disk that is out of space from any moment on", arguments: ["write", "fsync", "rename"])
   func fromThereOn(call: String) async throws {
     let count = try await Self.clean.value[call] ?? 0
     let places = TestForm.isLong ? Array(1...max(1, count)) : [1, max(1, count / 2)]
@@ -92,18 +92,18 @@ struct SystemErrorTests {
       \(fault.call) \(fault.what) at \(nth): \(outcome.status) \(outcome.output) \(outcome.errors)
       """
     if fault.what == "kill" {
-      // Threads may have come to fewer calls than in the clean run.
+      // The threads may have made fewer calls than in the clean run.
       #expect(outcome.wasKilled || outcome.status == 0, at)
     } else {
       #expect(!outcome.wasKilled && [0, 1, 3].contains(outcome.status), at)
     }
     #expect(outcome.wasKilled || outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, at)
     try await bench.expectKept(announcedIn: "events.jsonl", at)
-    // What is stored and must not count stays where the catalog could not be told any more: that is the doctor's to remove.
+    // If the catalog can't be written any more, objects that must not count stay. The doctor removes them.
     try await bench.expectWhole(Self.clips, at, fixing: andOn)
   }
 
-  /// The library's and the originals'.
+  /// The folder of the libraries and the originals.
   private static var files: URL { FileManager.default.temporaryDirectory }
 
   private static let originals = Task { try await Workbench.settled(clips, reader: .fake) }
@@ -112,7 +112,7 @@ struct SystemErrorTests {
     let errors: String
   }
 
-  /// How often a run that meets no fault makes each call.
+  /// How often a run without faults makes each call.
   private static let clean = Task { () throws -> [String: Int] in
     let bench = try Workbench(clips: try await originals.value.clips, reader: .fake)
     let counts = bench.folder.appendingPathComponent("counts")

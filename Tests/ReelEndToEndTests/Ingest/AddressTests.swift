@@ -6,7 +6,7 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-/// `reel probe` and `reel validate` of what lies at an address, over a server that counts.
+/// `reel probe` and `reel validate` with addresses, over a server that counts.
 @Suite("sources by address", .shortTime)
 struct AddressTests {
   static let environment = [
@@ -31,7 +31,7 @@ struct AddressTests {
   }
 
   @Test(
-    "an object is what the file is, by whatever container; what was read is told",
+    "an object has the same facts as the file, whatever its container, and the bytes read are reported",
     arguments: [
       "faststart.mp4", "moov-at-end.mp4", "matroska.mkv", "transport.ts", "fragmented.mp4", "old.avi",
       "vp9.webm",
@@ -58,7 +58,7 @@ struct AddressTests {
     await server.stop()
   }
 
-  /// Two gigabytes, most of them holes: an index of half an hour of video, and the first frames.
+  /// A file of 2 GB, most of it holes: an index of half an hour of video, and the first frames.
   private static func large(_ name: String, in folder: URL, indexFirst: Bool) throws -> (
     path: String, size: Int
   ) {
@@ -85,12 +85,12 @@ struct AddressTests {
     #expect(server.requests.count <= 6 && server.sent <= 1_000_000, "\(server.requests.count) \(server.sent)")
     let read = try #require(answer["read"] as? [String: Any])
     #expect(read["requests"] as? Int == server.requests.count && read["bytes"] as? Int == server.sent)
-    // Each is about the one that was seen first.
+    // Every later request requires the version that was seen first.
     #expect(server.requests.dropFirst().allSatisfy { $0.header("If-Match") == "\"large\"" })
     await server.stop()
   }
 
-  @Test("more than may be read is a failure of its own, and the sentence names the flag")
+  @Test("reading more than allowed is a failure of its own, and the message names the flag")
   func budget() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start(
@@ -108,7 +108,7 @@ struct AddressTests {
     await server.stop()
   }
 
-  @Test("one that changes is sourceChanged", .enabled(if: FFmpegProgram.path != nil))
+  @Test("an object that changes fails with sourceChanged", .enabled(if: FFmpegProgram.path != nil))
   func changes() async throws {
     let bench = try Workbench()
     let large = try Self.large("large.mp4", in: bench.folder, indexFirst: false)
@@ -116,7 +116,7 @@ struct AddressTests {
     let changing = Mutex<ObjectServer?>(nil)
     let server = try await ObjectServer.start(["bucket/a.mp4": first]) { request in
       guard request.header("If-Match") != nil else { return nil }
-      // Another one from the second request on.
+      // From the second request on, the object is another one.
       changing.withLock { $0?.set(.init(.file(large.path), tag: "\"two\""), at: "bucket/a.mp4") }
       return .reply(412, body: Array("<Error><Code>PreconditionFailed</Code></Error>".utf8))
     }
@@ -140,7 +140,7 @@ struct AddressTests {
   }
 
   @Test(
-    "each refusal has its sentence, and nothing secret is in any",
+    "each refusal has its message, and none contains a secret",
     arguments: [
       Refusal(action: .reply(404), code: "notFound", words: "check it"),
       Refusal(action: .reply(403), code: "denied", words: "denies access to it"),
@@ -170,7 +170,7 @@ struct AddressTests {
   }
 
   @Test(
-    "an address that can't be used is told without what may be secret in it",
+    "an unusable address is reported without what may be secret in it",
     arguments: [
       "https://user:hidden@host/a", "s3://key:hidden@bucket/a", "https://host/a#hidden", "s3://",
     ])
@@ -188,7 +188,7 @@ struct AddressTests {
         || outcome.output.contains("not encrypted"))
   }
 
-  @Test("a bucket is a folder: its pages, its filters, its names")
+  @Test("a bucket is read like a folder, with its pages, filters and names")
   func folder() async throws {
     let bench = try Workbench()
     var objects: [String: ObjectServer.Object] = [:]
@@ -216,7 +216,7 @@ struct AddressTests {
     await server.stop()
   }
 
-  @Test("no secret is in what is said, or in what is sent but to its own server")
+  @Test("no secret appears in messages, or in requests to other servers")
   func secrets() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start(["bucket/a.mp4": try Self.object("clips/faststart.mp4")])
@@ -234,7 +234,7 @@ struct AddressTests {
   }
 }
 
-/// A movie of 30 minutes whose pictures and sound are mostly not there.
+/// A movie of 30 minutes with most of its pictures and sound missing.
 private struct LargeMovie {
   private let folder: URL
   private let indexFirst: Bool
@@ -243,7 +243,7 @@ private struct LargeMovie {
     (self.indexFirst, self.folder) = (indexFirst, folder)
   }
 
-  /// What ffmpeg made, its media data lengthened by zeros.
+  /// Writes a file made by ffmpeg, with its media data extended by zeros.
   func write(to path: String, size: Int) throws {
     let made = folder.appending(path: "made.mp4").path
     let flags = indexFirst ? ["-movflags", "+faststart"] : []

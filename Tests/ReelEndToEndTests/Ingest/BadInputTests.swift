@@ -42,12 +42,12 @@ struct BadInputTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 4)
   }
 
-  @Test("a movie whose samples lie in other files makes no post")
+  @Test("a movie whose samples are in other files is not published")
   func elsewhere() async throws {
     let bench = try Workbench()
     for name in ["phone-portrait.mov", "faststart.mp4"] {
       var bytes = try Data(contentsOf: Workbench.sample("clips/\(name)"))
-      // Each data reference has a flag that says: this file (ISO/IEC 14496-12, 8.7.2).
+      // Each data reference has a flag that says "this file" (ISO/IEC 14496-12, 8.7.2).
       let (own, other) = (Data("url ".utf8) + Data([0, 0, 0, 1]), Data("urn ".utf8) + Data([0, 0, 0, 0]))
       while let place = bytes.range(of: own) { bytes.replaceSubrange(place, with: other) }
       try bytes.write(to: bench.clips.appendingPathComponent(name))
@@ -82,7 +82,7 @@ struct BadInputTests {
     #expect(line.contains("pathBytes") && line.contains("\"ok\":true"))
   }
 
-  @Test("an empty folder is not an error, and says so")
+  @Test("an empty folder is not an error, and is reported")
   func emptyFolder() async throws {
     let bench = try Workbench()
     let run = try await bench.reel("ingest", "clips")
@@ -90,7 +90,7 @@ struct BadInputTests {
     #expect(run.output.lowercased().contains("nothing"), "\(run.output)")
   }
 
-  @Test("a library in a place that can't be one is a clear error before anything is read: 1")
+  @Test("a library path that can't be a library is a clear error before anything is read, with exit code 1")
   func badLibrary() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -111,7 +111,7 @@ struct BadInputTests {
     #expect(try bench.clips.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true)
   }
 
-  @Test("a catalog that is corrupt, or newer, is named, and nothing is touched")
+  @Test("a corrupt or newer catalog is named, and nothing is touched")
   func badCatalog() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -127,7 +127,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "usage errors are 64",
+    "usage errors exit with 64",
     arguments: [
       ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show"],
       ["feed", "--from", "1", "--search", "x"], ["feed", "--since", "soon"],
@@ -142,7 +142,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "help is 0",
+    "help exits with 0",
     arguments: [["help"], ["help", "feed"], ["help", "uploader", "check"], ["help", "--help"]])
   func help(arguments: [String]) async throws {
     let bench = try Workbench()

@@ -3,14 +3,14 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// A file system in memory, where a write through a mapping moves no time stamp. On a disk that is so as long as the page
-/// is dirty already.
+/// A file system in memory, where a write through a mapping changes no timestamp. The same holds on a disk while the
+/// page is already dirty.
 private enum MemoryFolder {
   static let path = "/dev/shm"
   static let isThere = access(path, W_OK) == 0
 }
 
-/// A source that is changed while a run is at it, without a trace in its times.
+/// A source that is changed during a run, without a trace in its timestamps.
 @Suite(
   "A source that changes", .enabled(if: ReelBinary.hasFailpoints && MemoryFolder.isThere),
   .shortTime)
@@ -38,7 +38,7 @@ struct ChangingSourceTests {
 
   private static let steps = ["hashed", "probed", "judged", "intended", "uploadBegun", "claimCommitted"]
 
-  @Test("is stored as it was hashed, whatever its times say", arguments: steps)
+  @Test("is stored as it was hashed, whatever its timestamps say", arguments: steps)
   func mapped(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -71,7 +71,7 @@ struct ChangingSourceTests {
   }
 }
 
-/// What a run works in is taken away from it.
+/// Files that a run uses are removed while it runs.
 @Suite("A library that changes", .enabled(if: ReelBinary.hasFailpoints), .shortTime)
 struct ChangingLibraryTests {
   enum Loss: String, CaseIterable, CustomTestStringConvertible {
@@ -80,7 +80,7 @@ struct ChangingLibraryTests {
     var testDescription: String { rawValue }
   }
 
-  @Test("ends the run, which says so and tells of no post that is not there", arguments: Loss.allCases)
+  @Test("ends the run with an explanation, and reports no post that does not exist", arguments: Loss.allCases)
   func loss(_ loss: Loss) async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)

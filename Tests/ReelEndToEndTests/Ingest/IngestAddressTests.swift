@@ -6,14 +6,14 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-/// `reel ingest` of what lies in a bucket and on the web.
+/// `reel ingest` of objects in a bucket and files on the web.
 @Suite("ingest by address", .shortTime)
 struct IngestAddressTests {
   private static func bytes(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: Workbench.sample(name)))
   }
 
-  /// A video that differs from others by what follows it.
+  /// A video that is unique because of an appended box.
   private static func video(_ number: Int, padding: Int = 0) throws -> ObjectServer.Object {
     var box: [UInt8] = withUnsafeBytes(of: UInt32(24 + padding).bigEndian) { Array($0) }
     box += Array("free".utf8) + Array(String(format: "%016d", number).utf8)
@@ -38,7 +38,7 @@ struct IngestAddressTests {
     try outcome.object()["summary"] as? [String: Any] ?? [:]
   }
 
-  @Test("a bucket is taken in as a folder is, once; again, nothing is downloaded")
+  @Test("a bucket is ingested once, like a folder; the second time nothing is downloaded")
   func bucket() async throws {
     let bench = try Workbench()
     var objects: [String: ObjectServer.Object] = [:]
@@ -68,14 +68,14 @@ struct IngestAddressTests {
     let again = try await Self.run(bench, arguments)
     #expect(try Self.summary(again)["duplicates"] as? Int == 10, "\(again)")
     #expect(server.sent == sent)
-    // One that was overwritten is another one.
+    // An overwritten object is a new one.
     server.set(try Self.video(300), at: "uploads/2026/a/clip 0.mp4")
     let third = try Self.summary(try await Self.run(bench, arguments))
     #expect(third["published"] as? Int == 1 && third["duplicates"] as? Int == 9, "\(third)")
     await server.stop()
   }
 
-  @Test("a dry run tells what would become of a bucket, and makes nothing")
+  @Test("a dry run reports what would happen to a bucket, and creates nothing")
   func dryRun() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start([
@@ -90,7 +90,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("what a caption list says of an address is said of it")
+  @Test("a caption list's entry for an address applies to it")
   func captions() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start(["uploads/a.mp4": try Self.video(1)])
@@ -104,7 +104,7 @@ struct IngestAddressTests {
   }
 
   @Test(
-    "an address on the web is taken in, once, from a server with ranges and from one without",
+    "an address on the web is ingested once, from a server with or without ranges",
     arguments: [true, false])
   func web(_ hasRanges: Bool) async throws {
     let bench = try Workbench()
@@ -123,7 +123,7 @@ struct IngestAddressTests {
     let again = try await Self.run(bench, ["ingest", address, "--json"])
     #expect(try Self.summary(again)["duplicates"] as? Int == 1, "\(again)")
     if hasRanges {
-      // A byte tells which one it is.
+      // A single byte is enough to recognize the file.
       #expect(server.requests.count == requests + 1 && server.sent <= sent + 1)
     }
     for name in try FileManager.default.subpathsOfDirectory(atPath: bench.library.path) {
@@ -133,7 +133,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("a server without ranges is listened to as far as the file goes, and no further")
+  @Test("from a server without ranges, exactly the stated length is read")
   func endless() async throws {
     let bench = try Workbench()
     let object = try Self.video(1, padding: 6 << 20)
@@ -142,7 +142,7 @@ struct IngestAddressTests {
       guard request.method == "GET", request.header("Range") == nil else {
         return .reply(200, headers: [("Content-Length", "\(whole.count)")], body: whole)
       }
-      // One byte more, and then neither a byte nor an end.
+      // One byte more than stated, and then neither a byte nor an end.
       let length = String(whole.count + 1, radix: 16)
       let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n"
       return .raw(Array(head.utf8) + whole + [0], thenClose: false)
@@ -155,7 +155,7 @@ struct IngestAddressTests {
   }
 
   @Test(
-    "a server without ranges that refuses HEAD, too, tells the length where it gives the file",
+    "if a server without ranges also refuses HEAD, the length comes from its reply to GET",
     arguments: [405, 403, 501, 404, 200])
   func refusedHead(_ status: Int) async throws {
     let bench = try Workbench()
@@ -163,7 +163,7 @@ struct IngestAddressTests {
     guard case .bytes(let whole) = object.content else { return }
     let server = try await ObjectServer.start([:]) { request in
       if request.method == "GET" { return .reply(200, headers: [("ETag", "\"a\"")], body: whole) }
-      // As of a page that is made while it is sent.
+      // Like the reply for a page that is generated while it is sent.
       let head = "HTTP/1.1 \(status) X\r\nTransfer-Encoding: chunked\r\n\r\n"
       return .raw(Array(head.utf8), thenClose: true)
     }
@@ -173,11 +173,11 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("addresses that differ in their queries are files of their own; one that is signed anew is the same")
+  @Test("addresses with different queries are different files, but a new signature makes no difference")
   func queries() async throws {
     let bench = try Workbench()
     let objects = [try Self.video(1), try Self.video(2)]
-    // A server whose files are told apart by their queries alone, of one length and changed at one time.
+    // The server's files differ only in their queries; their lengths and times are equal.
     let front = try await ObjectServer.start([:]) { request in
       let number = request.target.contains("id=1") ? 0 : 1
       guard case .bytes(let bytes) = objects[number].content else { return nil }
@@ -203,7 +203,7 @@ struct IngestAddressTests {
   }
 
   @Test(
-    "why a single file can't be had is told, whatever its server sends along; what may pass is tried again",
+    "the reason why a file can't be fetched is given, and temporary failures are retried",
     arguments: [
       (404, "notFound", "nothing under this address"), (403, "denied", "denies access to it"),
       (500, nil, ""), (503, nil, ""),
@@ -229,7 +229,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("an object that is not there is told so, and a key that may read it and list nothing is enough")
+  @Test("a missing object is reported as such, and a key that may read but not list is enough")
   func singleObject() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start(["uploads/a.mp4": try Self.video(1)]) { request in
@@ -244,7 +244,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("a list of pages that goes round in a circle ends")
+  @Test("a listing whose pages form a circle ends")
   func endlessList() async throws {
     let bench = try Workbench()
     let calls = Mutex(0)
@@ -267,7 +267,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("one that changes while it is downloaded is not published")
+  @Test("an object that changes while it is downloaded is not published")
   func changes() async throws {
     let bench = try Workbench()
     let object = try Self.video(1, padding: 12 << 20)
@@ -282,7 +282,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("what is stored in a bucket is not taken in from there")
+  @Test("objects that a bucket stores as a destination are not ingested from there")
   func ownDestination() async throws {
     let bench = try Workbench()
     let server = try await ObjectServer.start(["bucket/media/a.mp4": try Self.video(1)])
@@ -296,7 +296,7 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("Ctrl-C ends a download; the same command goes on")
+  @Test("Ctrl-C ends a download, and the same command resumes")
   func interruption() async throws {
     let bench = try Workbench()
     let gate = Gate()
@@ -328,13 +328,13 @@ struct IngestAddressTests {
 }
 
 extension ObjectServer.Object {
-  /// Bytes.
+  /// Its size in bytes.
   fileprivate var size: Int {
     if case .bytes(let bytes) = content { bytes.count } else { 0 }
   }
 }
 
-/// What a server and a test tell each other.
+/// Signals between a server and a test.
 private final class Gate: Sendable {
   private let state = Mutex((isOpen: false, isReached: false))
   var isOpen: Bool {
@@ -357,7 +357,7 @@ struct RealSourceTests {
     "AWS_ACCESS_KEY_ID": SwiftS3Server.key.id, "AWS_SECRET_ACCESS_KEY": SwiftS3Server.key.secret,
   ]
 
-  @Test("probe, ingest into another bucket, doctor: lost objects are found and put back")
+  @Test("probe, ingest into another bucket, and doctor, which finds and restores lost objects")
   func wholeWay() async throws {
     let bench = try Workbench()
     let (source, store) = (try await TestBucket(), try await TestBucket())

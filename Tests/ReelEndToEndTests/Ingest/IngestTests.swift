@@ -7,7 +7,7 @@ struct IngestTests {
   static let clips = ReelBinary.project.appendingPathComponent("Samples/clips").path
   static let broken = ReelBinary.project.appendingPathComponent("Samples/broken").path
 
-  @Test("publishes every clip once; again it publishes nothing, and says why")
+  @Test("publishes every clip once; the second time it publishes nothing, and says why")
   func once() async throws {
     let bench = try Workbench()
     let first = try await bench.reel("ingest", Self.clips)
@@ -34,7 +34,7 @@ struct IngestTests {
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
     for sample in manifest.samples where sample.path.hasPrefix("broken/") {
       guard let end = ends[String(sample.path.dropFirst("broken/".count))] else {
-        // In a folder, what neither claims to be a video nor is one is nobody's business.
+        // In a folder, a file that neither claims to be a video nor is one is ignored.
         #expect(sample.path.hasSuffix("raw-stream.h264"), "\(sample.path) has no end")
         continue
       }
@@ -44,7 +44,7 @@ struct IngestTests {
     #expect(try LibraryInspection(library: bench.library).published.isEmpty)
   }
 
-  @Test("a batch goes on past broken files, and each file has exactly one end")
+  @Test("a batch continues past broken files, and each file ends exactly once")
   func mixed() async throws {
     let bench = try Workbench()
     try bench.addDistinct(5)
@@ -61,14 +61,14 @@ struct IngestTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 5)
   }
 
-  @Test("refused, and nothing failed: 4")
+  @Test("exits with 4 if files were refused and none failed")
   func refused() async throws {
     let bench = try Workbench()
     try bench.add("broken/audio-only.mp4")
     #expect(try await bench.reel("ingest", "clips").status == 4)
   }
 
-  @Test("what has no effect in captions and sidecars is told, and changes nothing else")
+  @Test("captions and sidecars without effect are reported, and change nothing else")
   func metadataWarnings() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
@@ -85,13 +85,13 @@ struct IngestTests {
     let log = try EventLog(bench.folder.appendingPathComponent("events.jsonl"))
     #expect(log.types.filter { $0 == "metadata.warning" }.count == 3)
     #expect(log.endsByFile().count == 1)
-    // A video that is a post already is not opened, and its sidecar is not read.
+    // A duplicate is not opened, and its sidecar is not read.
     let again = try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--json", "--quiet")
     #expect(again.status == 0 && again.errors.isEmpty, "\(again.errors)")
     #expect(again.output.contains("captionWithoutFile") && again.output.contains("sidecarWithoutVideo"))
   }
 
-  @Test("that nobody can watch an encrypted video is told, and it is a post unless a policy says otherwise")
+  @Test("an encrypted video is published with a warning unless a policy refuses it")
   func encrypted() async throws {
     let bench = try Workbench()
     let clip = bench.clips.appendingPathComponent("faststart.mp4")
@@ -155,7 +155,7 @@ struct IngestTests {
     #expect(captions.count == 4, "\(captions)")
   }
 
-  @Test("a broken sidecar fails its file, clearly")
+  @Test("a broken sidecar fails its file with a clear message")
   func brokenSidecar() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -166,14 +166,14 @@ struct IngestTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 1)
   }
 
-  @Test("what is said of a video that is a post already is told at the end, and changes nothing")
+  @Test("new captions for a video that is already a post are reported at the end, and change nothing")
   func unheeded() async throws {
     let bench = try await Workbench.settled(3)
     try bench.write(#"{"caption": "as it was"}"#, to: "clip-00002.json")
     #expect(try await bench.reel("ingest", "clips").status == 0)
     let same = try await bench.reel("ingest", "clips")
     #expect(!same.output.contains("Of those already published"), "\(same)")
-    // Once with what earlier runs know of the files' state, once with files that have to be read.
+    // In the first round the files are known from earlier runs; in the second they must be read.
     for round in 0..<2 {
       try bench.write(#"{"caption": "new \#(round)"}"#, to: "clip-00000.json")
       try bench.write("path,caption\nclip-00001.mp4,from the list\n", to: "list.csv")
@@ -201,7 +201,7 @@ struct IngestTests {
       "\(one)")
   }
 
-  @Test("that another author has the same videos already is told")
+  @Test("videos that another author has published already are reported")
   func anotherAuthor() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -220,7 +220,7 @@ struct IngestTests {
     #expect(try third.object()["ofOtherAuthors"] as? Int == 0, "\(third)")
   }
 
-  @Test("files0-from takes names with newlines; include and exclude choose")
+  @Test("files0-from accepts names with newlines, and include and exclude choose among files")
   func lists() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "new\nline.mp4")

@@ -3,7 +3,7 @@ import ReelIngest
 import ReelTestSupport
 import Testing
 
-/// `reel ingest --mend`: what is published is the mended file, once, whatever came in and whoever died.
+/// `reel ingest --mend`: the mended file is published, and only once, whatever came in and whichever process died.
 @Suite("Mended before they are published", .shortTime)
 struct MendedPostTests {
   private static func posts(_ bench: Workbench) async throws -> [[String: Any]] {
@@ -17,7 +17,7 @@ struct MendedPostTests {
     return try run.object()["summary"] as? [String: Any] ?? [:]
   }
 
-  @Test("the post says what was done, and the object is what it says; the file is found again, mended or not")
+  @Test("the post lists the repairs, the object has them, and the file is a duplicate, mended or not")
   func publishes() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-located.mov", as: "a.mov")
@@ -40,7 +40,7 @@ struct MendedPostTests {
     let shown = try await bench.reel("show", try #require(mended["id"] as? String))
     #expect(shown.output.contains("mended   faststart, location"), "\(shown.output)")
 
-    // By what came in, by other mends, by what was stored.
+    // Recognized by the original, with other repairs, and by the stored bytes.
     #expect(try await Self.summary(bench)["duplicates"] as? Int == 3)
     #expect(try await Self.summary(bench, "--mend", "faststart,private,location")["duplicates"] as? Int == 3)
     try FileManager.default.copyItem(at: object, to: bench.clips.appendingPathComponent("again.mov"))
@@ -51,7 +51,7 @@ struct MendedPostTests {
     #expect(try bench.objects().count == 3)
   }
 
-  @Test("what carries Content Credentials is published as it came in, and that is said")
+  @Test("a video with Content Credentials is published unmended, and that is reported")
   func credentials() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -77,14 +77,14 @@ struct MendedPostTests {
       "mend", path.path, "-o", bench.folder.appendingPathComponent("b.mp4").path, "--faststart",
       "--drop-credentials")
     #expect(mended.status == 0, "\(mended.errors)")
-    // Dropped where that is asked for.
+    // The credentials are dropped if that is requested.
     let again = try Workbench()
     try FileManager.default.copyItem(at: path, to: again.clips.appendingPathComponent("a.mp4"))
     #expect(try await Self.summary(again, "--mend", "faststart,credentials")["published"] as? Int == 1)
     #expect(try await Self.posts(again).first?["mended"] as? [String] == ["credentials", "faststart"])
   }
 
-  @Test("what a browser recorded is published with a duration; other containers are asked nothing")
+  @Test("a browser's recording is published with a duration; other containers are not affected")
   func duration() async throws {
     let bench = try Workbench()
     try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
@@ -98,7 +98,7 @@ struct MendedPostTests {
   }
 
   @Test(
-    "what can't be mended as asked is not published, and says why; a policy judges what would be published")
+    "a file that can't be mended as asked is not published, with the reason; policies judge the mended file")
   func refuses() async throws {
     let bench = try Workbench()
     try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
@@ -108,7 +108,7 @@ struct MendedPostTests {
       to: policy, atomically: true, encoding: .utf8)
     let refused = try await Self.summary(bench, "--policy", "p.yaml")
     #expect(refused["refused"] as? Int == 1 && refused["published"] as? Int == 1, "\(refused)")
-    // What is remembered of the file does not keep it out.
+    // The refusal that is remembered for the file does not keep the mended one out.
     let mended = try await Self.summary(bench, "--policy", "p.yaml", "--mend", "faststart")
     #expect(mended["published"] as? Int == 1 && mended["duplicates"] as? Int == 1, "\(mended)")
 
@@ -137,7 +137,7 @@ struct MendedPostTests {
         : [])
 
     @Test(
-      "kill -9 at each place: each file is a post once, whether the next run mends or not", arguments: places)
+      "after kill -9 at each place, each file becomes one post, mended or not", arguments: places)
     func killed(at place: String) async throws {
       for mendsAgain in [true, false] {
         let bench = try Workbench()

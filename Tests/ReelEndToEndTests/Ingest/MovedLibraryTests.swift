@@ -28,7 +28,7 @@ struct MovedLibraryTests {
 
   private func url(_ folder: URL) -> String { "file://" + folder.resolvingSymlinksInPath().path }
 
-  @Test("a library that was moved goes on where it was")
+  @Test("a library that was moved continues where it left off")
   func moved() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -63,7 +63,7 @@ struct MovedLibraryTests {
     #expect(!FileManager.default.fileExists(atPath: bench.library.path))
   }
 
-  @Test("a copy of a library has its own objects, and the original has its own")
+  @Test("a copy of a library has its own objects, and the original keeps its own")
   func copied() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -84,15 +84,15 @@ struct MovedLibraryTests {
     #expect(try LibraryInspection(library: copy).objects.count == 2)
   }
 
-  // MARK: Libraries made before
+  // MARK: Libraries of older versions
 
-  /// A library as Reel made it before the default store had a name without a path: `Tests/Libraries/version-2.sql`.
+  /// A library from before the default store had a name without a path: `Tests/Libraries/version-2.sql`.
   private struct OldLibrary {
     let bench: Workbench
     let elsewhere: URL
     let unfinished = "DLwg3nHVbILpfPoa1Q1HAV.mov"
 
-    /// - Parameter former: where the library was when it was used last; nil for where it is.
+    /// - Parameter former: Where the library was when it was last used; nil for its present place.
     init(former: URL? = nil) throws {
       bench = try Workbench()
       elsewhere = bench.folder.appendingPathComponent("store")
@@ -129,7 +129,7 @@ struct MovedLibraryTests {
   }
 
   @Test(
-    "one that has to be brought up to date where nobody can write says what is to be done",
+    "if an older library can't be migrated because it is read-only, the message says what to do",
     .enabled(if: SmallDisk.isPossible))
   func readOnly() async throws {
     let old = try OldLibrary()
@@ -147,7 +147,7 @@ struct MovedLibraryTests {
     }
   }
 
-  /// That every post is where it was, in the library as it lies now.
+  /// Expects every post to be where it was, in the library at its present place.
   private func expectCarriedOver(_ old: OldLibrary, at library: URL) async throws {
     let (bench, media) = (old.bench, url(library.appendingPathComponent("media")))
     #expect(try await stores(bench, at: library) == [media, url(old.elsewhere)].sorted())
@@ -159,7 +159,7 @@ struct MovedLibraryTests {
         ].sorted())
     let looked = try await reel(bench, at: library, "verify", "--read", "--json")
     #expect(try looked.status == 0 && looked.object()["objects"] as? Int == 3, "\(looked)")
-    // What was unfinished goes on under its name.
+    // The unfinished intent is resumed under its name.
     let again = try await reel(bench, at: library, "ingest", "clips/taken-in", "--json")
     #expect(try published(again) == 1, "\(again)")
     let posts = try LibraryInspection(library: library).published
@@ -167,19 +167,19 @@ struct MovedLibraryTests {
     #expect(try await reel(bench, at: library, "doctor", "--read").status == 0)
   }
 
-  @Test("a library made before is carried over where it is")
+  @Test("an older library is migrated in place")
   func olderVersion() async throws {
     let old = try OldLibrary()
     try await expectCarriedOver(old, at: old.bench.library)
   }
 
-  @Test("a library made before, and moved before it was opened again")
+  @Test("an older library that was moved is migrated")
   func olderVersionMoved() async throws {
     let old = try OldLibrary(former: URL(fileURLWithPath: "/nowhere/library"))
     try await expectCarriedOver(old, at: old.bench.library)
   }
 
-  @Test("a copy of a library made before, beside its original")
+  @Test("a copy of an older library is migrated beside its original")
   func olderVersionCopied() async throws {
     let old = try OldLibrary()
     let copy = old.bench.folder.appendingPathComponent("copy")
@@ -190,7 +190,7 @@ struct MovedLibraryTests {
   }
 
   @Test(
-    "a kill while a library made before is carried over", .enabled(if: ReelBinary.hasFailpoints),
+    "a kill during the migration of an older library loses nothing", .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["catalogOpened", "catalogSchemaWritten", "catalogMigrated"])
   func killed(_ place: String) async throws {
     let old = try OldLibrary(former: URL(fileURLWithPath: "/nowhere/library"))
@@ -201,7 +201,7 @@ struct MovedLibraryTests {
 
   // MARK: Stores that were moved
 
-  @Test("a store that was moved is told, and the catalog changes only when every object is there")
+  @Test("a moved store is reported, and the catalog changes only once every object is there")
   func relocated() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -234,7 +234,7 @@ struct MovedLibraryTests {
     #expect(try published(again) == 0, "\(again)")
   }
 
-  @Test("a store within the library's own is moved with its addresses, also when a link was left behind")
+  @Test("a store within the library's own is relocated with its addresses, even if a link was left behind")
   func withinTheOwnStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -249,7 +249,7 @@ struct MovedLibraryTests {
     #expect(feed.output.contains("/new/") && !feed.output.contains("/media/sub/"), "\(feed)")
   }
 
-  @Test("a store is not made one with another by mistake")
+  @Test("two stores are not merged by mistake")
   func notRelocated() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -262,7 +262,7 @@ struct MovedLibraryTests {
     #expect(other.status == 1 && other.errors.contains("different kinds"), "\(other)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("new").path))
 
-    // Moved, and the same videos taken in again before anybody said so.
+    // The store was moved, and the same videos were ingested again before it was relocated.
     let (old, new) = (bench.folder.appendingPathComponent("old"), bench.folder.appendingPathComponent("new"))
     try FileManager.default.moveItem(at: old, to: new)
     #expect(try await bench.reel("ingest", "clips", "--to", "new").status == 0)

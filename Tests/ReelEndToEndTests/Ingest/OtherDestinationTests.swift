@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 extension Workbench {
-  /// Has the catalog say that what is in `old` is in `new`.
+  /// Changes the catalog so that it names the destination `new` instead of `old`.
   fileprivate func rename(destination old: String, to new: String) throws {
     let catalog = try Connection(library.appendingPathComponent("catalog.sqlite").path)
     try catalog.run("UPDATE destination SET name = ? WHERE name LIKE ?", [new, old])
@@ -16,7 +16,7 @@ extension Workbench {
   }
 }
 
-@Suite("a secret goes to the destination that it was given for", .shortTime)
+@Suite("a secret is sent only to the destination that it was given for", .shortTime)
 struct SecretDestinationTests {
   private static let token = "t0ken-of-another-server"
 
@@ -28,7 +28,7 @@ struct SecretDestinationTests {
     try #require(try outcome.object()["problems"] as? [[String: Any]]).compactMap { $0["kind"] as? String }
   }
 
-  @Test("today's tus token is not sent to another server that the catalog names, and that is told")
+  @Test("the present tus token is not sent to another server named by the catalog, which is reported")
   func tus() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -60,7 +60,7 @@ struct SecretDestinationTests {
     let named = try await bench.reel("verify", "--json", "--to", first.address, environment: environment)
     #expect(named.status == 0, "\(named.output) \(named.errors)")
     #expect(isTold(first.server, Self.token))
-    // A server that asks for none is looked at, whoever else there is.
+    // Servers that ask for no token are examined, whatever other servers there are.
     #expect(try await bench.reel("verify").status == 0)
     for server in [first, second] { await server.server.stop() }
   }
@@ -88,7 +88,7 @@ struct SecretDestinationTests {
     #expect(server.requests.isEmpty && other.requests.isEmpty)
     let bucket = ["REEL_TO": "s3://another", "REEL_ENDPOINT": "http://127.0.0.1:\(server.port)"]
     for more in [["REEL_TO": address], bucket] {
-      // The endpoint in the settings makes another store of one of Amazon's only.
+      // The endpoint in the settings only redirects a store of Amazon's.
       let outcome = try await bench.reel("verify", "--json", environment: keys.merging(more) { $1 })
       #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
       #expect(try kinds(outcome) == ["unreachable"])
@@ -98,7 +98,7 @@ struct SecretDestinationTests {
     for server in [server, other] { await server.stop() }
   }
 
-  @Test("a program of the catalog gets no variables that were let through for another one")
+  @Test("a program named by the catalog gets no variables that were passed for another one")
   func command() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -118,7 +118,7 @@ struct SecretDestinationTests {
   }
 }
 
-@Suite("a store that today's settings make another one of is left alone", .shortTime)
+@Suite("a store that the present settings would redirect is left alone", .shortTime)
 struct OtherStoreTests {
   private static func environment(_ fake: FakeGoogle) -> [String: String] {
     [
@@ -133,7 +133,7 @@ struct OtherStoreTests {
   }
 
   @Test(
-    "`reel doctor --fix` withdraws and removes nothing in an emulator in the place of a real bucket",
+    "`reel doctor --fix` withdraws and removes nothing in an emulator that stands for a real bucket",
     .enabled(if: ReelBinary.hasFailpoints))
   func firebase() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
@@ -153,7 +153,7 @@ struct OtherStoreTests {
     #expect(state(fake) == before)
   }
 
-  @Test("a bucket of Amazon's is not looked for at the endpoint of today's environment")
+  @Test("a bucket of Amazon's is not looked up at the endpoint in the environment")
   func s3() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -172,7 +172,7 @@ struct OtherStoreTests {
     await server.stop()
   }
 
-  @Test("a folder behind a new link is another one, and nothing in it is taken for the posts' objects")
+  @Test("a folder behind a new link is another store, and its files are not taken for the posts' objects")
   func folder() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -188,7 +188,7 @@ struct OtherStoreTests {
   }
 }
 
-/// The smallest server that speaks tus 1.0.0, with one upload at a time in memory.
+/// A minimal server for tus 1.0.0, with one upload at a time in memory.
 private struct SmallTusServer: Sendable {
   let server: LoopbackServer
 

@@ -3,8 +3,8 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// Files to take in may have any name. What Reel keeps as text (a library, a destination, a program) is refused when its
-/// path is not UTF-8; it is never another place, whose path reads the same once it is repaired.
+/// Files to ingest may have any name. A path that Reel keeps as text (a library, a destination, a program) is refused
+/// if it is not UTF-8. It is never taken for another place whose path equals the repaired one.
 @Suite("Paths that are not UTF-8", .shortTime)
 struct PathsThatAreNotTextTests {
   /// Runs a shell script in which `$REEL` is the binary and `$X` the byte 0xFF.
@@ -16,7 +16,7 @@ struct PathsThatAreNotTextTests {
       environment: environment.merging(["REEL": ReelBinary.url.path]) { $1 })
   }
 
-  /// The names in a folder, as the system has them.
+  /// Returns the names in a folder as the system stores them.
   private func names(in folder: URL) throws -> Set<[UInt8]> {
     let stream = try #require(opendir(folder.path))
     defer { closedir(stream) }
@@ -33,7 +33,7 @@ struct PathsThatAreNotTextTests {
   }
 
   @Test(
-    "an option that names a place of Reel's own refuses one, and makes nothing",
+    "an option that names a place of Reel's own refuses such a path, and creates nothing",
     arguments: [
       "ingest clips --library \"l$X\"", "ingest clips --library=\"l$X\"", "ingest clips --to \"d$X\"",
       "ingest clips --to=\"file:///tmp/d$X\"", "ingest clips --to \"command:./a$X\"",
@@ -55,7 +55,7 @@ struct PathsThatAreNotTextTests {
   }
 
   @Test(
-    "a variable that names a place is refused, and nothing is made",
+    "a variable that names a place is refused, and nothing is created",
     arguments: [
       ("REEL_LIBRARY", "ingest clips"), ("HOME", "ingest clips"), ("XDG_DATA_HOME", "ingest clips"),
       ("REEL_TO", "ingest clips --library l"), ("REEL_WORKER", "ingest clips --library l"),
@@ -74,7 +74,7 @@ struct PathsThatAreNotTextTests {
     #expect(try names(in: bench.folder) == before)
   }
 
-  @Test("one that nothing reads is no matter")
+  @Test("a variable that nothing reads does not matter")
   func otherVariables() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -101,7 +101,7 @@ struct PathsThatAreNotTextTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/l/media"))
   }
 
-  @Test("there, a file to take in is remembered by its bytes")
+  @Test("in such a folder, a file to ingest is remembered by its bytes")
   func remembered() async throws {
     let bench = try Workbench()
     let outcome = try await shell(
@@ -114,7 +114,7 @@ struct PathsThatAreNotTextTests {
     #expect(outcome.output.contains(#"w\\xff"#), "\(outcome.output)")
   }
 
-  @Test("files to take in, and lists of them, keep their bytes, whatever else reads the same")
+  @Test("files to ingest, and lists of them, keep their bytes, even if other names look the same")
   func sources() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -134,7 +134,7 @@ struct PathsThatAreNotTextTests {
     #expect(feed.output.contains("right"), "\(feed.output)")
   }
 
-  @Test("characters that look like a repaired byte, or stand for one in the parser, are themselves")
+  @Test("characters that look like a repaired byte, or stand for one in the parser, are taken literally")
   func genuine() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

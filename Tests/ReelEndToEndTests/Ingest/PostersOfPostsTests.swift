@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `reel ingest --posters` with the real worker: what is stored, and what becomes of it.
+/// `reel ingest --posters` with the real worker: what is stored, and what happens to it later.
 @Suite("Posters of posts", .shortTime)
 struct PostersOfPostsTests {
   private struct Shown: Equatable {
@@ -39,7 +39,7 @@ struct PostersOfPostsTests {
     try LibraryInspection(library: bench.library).brokenAfterCompletion()
   }
 
-  @Test("each post has one beside its video, upright, and they are looked at with the videos")
+  @Test("each post has an upright poster beside its video, and posters are verified with the videos")
   func stored() async throws {
     let bench = try await published()
     let posts = try await feed(bench)
@@ -60,7 +60,7 @@ struct PostersOfPostsTests {
     #expect(try bench.objects().count == 6)
   }
 
-  @Test("one that is gone or damaged is told, and put back from a backup of the store")
+  @Test("a missing or damaged poster is reported, and restored from a backup of the store")
   func damaged() async throws {
     let bench = try await published("--poster-size", "64")
     let backup = bench.folder.appendingPathComponent("backup")
@@ -79,7 +79,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "one that a killed run has stored is shown by the next run's post if its bytes are the same, and else removed",
+    "a killed run's poster is used by the next run's post if its bytes are the same, and removed otherwise",
     .enabled(if: ReelBinary.hasFailpoints), arguments: [[], ["--poster-size", "64"], ["--posters", "none"]])
   func afterCrash(_ change: [String]) async throws {
     let bench = try Workbench()
@@ -107,7 +107,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "what is given up after the grace period takes its poster along", .enabled(if: ReelBinary.hasFailpoints))
+    "an abandoned intent takes its poster along", .enabled(if: ReelBinary.hasFailpoints))
   func stale() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -120,7 +120,7 @@ struct PostersOfPostsTests {
     #expect(try stray(bench) == [])
   }
 
-  @Test("they go with a library that is moved, and with a store that is")
+  @Test("posters move with a library, and with a store")
   func moved() async throws {
     let bench = try await published()
     let elsewhere = bench.folder.appendingPathComponent("elsewhere")
@@ -139,7 +139,7 @@ struct PostersOfPostsTests {
     #expect(try await feed(bench).count { $0.url?.hasPrefix(new.absoluteString) ?? false } == 4)
   }
 
-  @Test("a catalog that is rebuilt has the videos, and does not take posters for damaged ones")
+  @Test("a rebuilt catalog has the videos, and does not take posters for damaged ones")
   func rebuilt() async throws {
     let bench = try await published()
     for name in try FileManager.default.contentsOfDirectory(atPath: bench.library.path)
@@ -151,7 +151,7 @@ struct PostersOfPostsTests {
     #expect(try await feed(bench).map(\.poster) == [nil, nil, nil])
   }
 
-  @Test("a video of which none can be made is published with a warning, and not where posters are required")
+  @Test("a video without a picture is published with a warning, but not if posters are required")
   func withoutPicture() async throws {
     let bench = try Workbench()
     let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
@@ -177,7 +177,7 @@ struct PostersOfPostsTests {
     return bench
   }
 
-  @Test("posts that have none are given theirs, once")
+  @Test("posts without a poster get one, once")
   func missing() async throws {
     let bench = try await unpostered()
     let made = try await bench.reel("poster", "--missing", "--size", "64")
@@ -195,7 +195,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "killed anywhere, the next run goes on under the same names", .enabled(if: ReelBinary.hasFailpoints),
+    "after a kill, the next run continues under the same names", .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["groupCommitted:2", "objectNamed:2", "folderSynced:1", "groupWritten:3"])
   func missingAndKilled(_ place: String) async throws {
     let bench = try await unpostered()
@@ -211,7 +211,7 @@ struct PostersOfPostsTests {
     if names.count > 3 { #expect(whole.named == names) }
   }
 
-  @Test("interrupted, it ends soon, and holds nothing", .enabled(if: ReelBinary.hasFailpoints))
+  @Test("interrupted, it ends soon and holds nothing", .enabled(if: ReelBinary.hasFailpoints))
   func missingInterrupted() async throws {
     let bench = try await unpostered()
     let running = try ReelBinary.start(
@@ -227,7 +227,7 @@ struct PostersOfPostsTests {
     expectNothing(try LibraryInspection(library: bench.library).brokenAfterCompletion())
   }
 
-  @Test("a video that is gone is told, and keeps no other post from getting a poster")
+  @Test("a missing video is reported, and keeps no other post from getting a poster")
   func missingVideo() async throws {
     let bench = try await unpostered()
     let gone = try #require(try bench.objects().sorted().first)
@@ -241,7 +241,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "while it is at posters, nobody takes them from it, and their store is not moved",
+    "while it makes posters, no other process takes them, and their store is not moved",
     .enabled(if: ReelBinary.hasFailpoints))
   func missingBesideOthers() async throws {
     let bench = try await unpostered()
@@ -283,7 +283,7 @@ struct PostersOfPostsTests {
     #expect(facts[.posixPermissions] as? Int == 0o644)
   }
 
-  @Test("a store that is not there is told once, and not made")
+  @Test("a missing store is reported once, and not created")
   func missingStore() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -295,7 +295,7 @@ struct PostersOfPostsTests {
     #expect(!FileManager.default.fileExists(atPath: store.deletingLastPathComponent().path))
   }
 
-  @Test("what makes no sense is said")
+  @Test("senseless combinations are refused")
   func missingMistakes() async throws {
     let bench = try Workbench()
     #expect(try await bench.reel("poster", "--missing").status == 1)

@@ -7,7 +7,7 @@ import Testing
 @Suite("When readers start", .shortTime)
 struct ReaderStartTests {
   let bench: Workbench
-  /// A worker that leaves a mark for each start, and then is the real one.
+  /// The path of a worker that records each start and then runs the real one.
   private let worker: String
   private let marks: URL
 
@@ -16,14 +16,15 @@ struct ReaderStartTests {
     let script = bench.folder.appendingPathComponent("worker")
     marks = bench.folder.appendingPathComponent("starts")
     let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
-    // What is open for writing here would be in a child that starts meanwhile, too, and then nothing starts the script.
+    // A child forked meanwhile would inherit the descriptor that is open for writing, and the script could not be
+    // started.
     let text = "#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n"
     try Spawning.alone { try text.write(to: script, atomically: true, encoding: .utf8) }
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
     worker = script.path
   }
 
-  /// How many were started by a run, and how that ended.
+  /// Returns how many readers a run has started, and how it ended.
   private func starts(_ arguments: String...) async throws -> (count: Int, status: Int32, words: String) {
     try await starts(arguments)
   }
@@ -41,10 +42,10 @@ struct ReaderStartTests {
     #expect(run.count == 0 && run.status == 0, "\(run)")
   }
 
-  @Test("a run over files that are all published starts none, also under another name")
+  @Test("a run over files that are all published starts no reader, also under another name")
   func unchanged() async throws {
     try bench.addDistinct(5)
-    // A file that changed less than two seconds ago is not remembered, and this is about those that are.
+    // A file that changed less than two seconds ago is not remembered. This test needs files that are.
     try await Task.sleep(for: .milliseconds(2100))
     let first = try await starts("ingest", "clips")
     #expect(first.count >= 1 && first.status == 0)
@@ -59,7 +60,7 @@ struct ReaderStartTests {
   }
 
   @Test(
-    "where there is no video none is started, whatever is done", arguments: ["ingest", "probe", "validate"])
+    "without a video no reader is started, whatever the command", arguments: ["ingest", "probe", "validate"])
   func nothing(command: String) async throws {
     try bench.write("only words", to: "notes.txt")
     try bench.write("import { a } from './a'\n", to: "app.ts")
@@ -68,7 +69,7 @@ struct ReaderStartTests {
     #expect(found.count == 0 && found.status != 0)
   }
 
-  @Test("TypeScript in a folder is passed by; what the user names is refused")
+  @Test("TypeScript in a folder is skipped; a file that the user names is refused")
   func typeScript() async throws {
     try bench.write("import { a } from './a'\n", to: "app.ts")
     try bench.add("clips/transport.ts")

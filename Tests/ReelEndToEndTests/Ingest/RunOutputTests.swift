@@ -21,7 +21,7 @@ struct RunOutputTests {
   }
 
   @Test(
-    "a file that failed is told once where stdout and stderr go to one place, and in both where they don't",
+    "a failed file is reported once if stdout and stderr are the same, and in each if they differ",
     arguments: [(">all 2>&1", 1, 0), (">out 2>all", 1, 1), ("--events - >out 2>all", 1, 0)])
   func toldOnce(redirection: String, told: Int, inReport: Int) async throws {
     let bench = try Workbench()
@@ -38,7 +38,7 @@ struct RunOutputTests {
     #expect(count("all") == told && count("out") == inReport)
   }
 
-  @Test("the numbers of a run are in its metrics, whole, and nothing else is beside them")
+  @Test("the metrics have the numbers of a run, are complete, and have no file beside them")
   func metrics() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -56,7 +56,7 @@ struct RunOutputTests {
       #expect(
         text.contains("reel_run_files_total{run=\"reel\",end=\"duplicate\"} \(duplicates)\n"), "\(text)")
       #expect(text.contains("reel_run_running{run=\"reel\"} 0\n"))
-      // What was read takes time, and a post that is known is not read.
+      // Reading takes time, and a duplicate is not read.
       #expect(
         text.contains("reel_run_stage_seconds_total{run=\"reel\",stage=\"probe\"} 0\n") == (published == 0))
       let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path + "/out")
@@ -66,7 +66,7 @@ struct RunOutputTests {
     #expect(nowhere.status == 1 && nowhere.errors.contains("no/such/folder/x.prom"), "\(nowhere.errors)")
   }
 
-  @Test("the log has a line for each thing that matters enough, and the report none of them again")
+  @Test("the log has a line for each event at its level, and the report repeats none of them")
   func log() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -85,7 +85,7 @@ struct RunOutputTests {
     #expect(all.output.contains("failed: clips/playlist.mp4"), "told on stderr only, and stdout is elsewhere")
   }
 
-  @Test("of a video that was not published the log tells, or else the command, not both")
+  @Test("a video that was not published is reported by the log or by the command, not by both")
   func logOfOne() async throws {
     let bench = try Workbench()
     try bench.add("broken/playlist.mp4")
@@ -108,7 +108,7 @@ struct RunOutputTests {
   }
 
   @Test(
-    "every command takes --color",
+    "every command accepts --color",
     arguments: [
       ["policy", "list"], ["policy", "show", "sanity"], ["policy", "check", "sanity"], ["policy", "schema"],
       ["version"], ["cache", "show"], ["feed"], ["status"],
@@ -121,7 +121,7 @@ struct RunOutputTests {
     #expect(run.status == 0, "\(run)")
   }
 
-  @Test("colours are used where somebody wants them")
+  @Test("colors are used where somebody wants them")
   func colours() async throws {
     let bench = try Workbench()
     try bench.makeEmptyLibrary()
@@ -138,7 +138,7 @@ struct RunOutputTests {
     #expect(try await bench.reel("status", "--color", "blue").status == 64)
   }
 
-  @Test("a folder without videos: probe says so, and is done")
+  @Test("in a folder without videos, probe says so and succeeds")
   func probeOfNothing() async throws {
     let bench = try Workbench()
     try bench.write("text", to: "readme.txt")
@@ -159,7 +159,7 @@ struct RunOutputTests {
     }
   }
 
-  @Test("no default is told twice in the help of any command")
+  @Test("no command's help states a default twice")
   func helpTellsDefaultsOnce() async throws {
     let root = try await ReelBinary.run(["--help"], in: FileManager.default.temporaryDirectory)
     let commands = root.output.split(separator: "SUBCOMMANDS:", maxSplits: 1).last?.split(separator: "\n")
@@ -187,7 +187,7 @@ struct RunOutputTests {
     #expect(try await bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
   }
 
-  @Test("standard output by another name is standard output, also in a file")
+  @Test("another name for standard output is treated as standard output, even if it is a file")
   func eventsOnNamedOutput() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -198,14 +198,14 @@ struct RunOutputTests {
     let report = try await ReelBinary.run(
       ["validate", "clips", "--report", "json=/dev/stdout"], in: bench.folder)
     #expect(try report.object()["files"] != nil, "\(report.output)")
-    // Nothing to lie over each other.
+    // Two outputs to /dev/null can't overwrite each other.
     let nowhere = try await ReelBinary.runProgram(
       "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --quiet --events /dev/null >/dev/null"],
       in: bench.folder, environment: ["REEL": ReelBinary.url.path])
     #expect(nowhere.status == 0 && nowhere.errors.isEmpty, "\(nowhere)")
   }
 
-  @Test("a run that does not start leaves the events of the one before; one that does takes their place")
+  @Test("a run that does not start keeps the previous run's events; one that starts replaces them")
   func eventsOfTheRunBefore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -221,7 +221,7 @@ struct RunOutputTests {
     #expect(log.types.filter { $0 == "run.finished" }.count == 1 && log.types.last == "run.finished")
   }
 
-  @Test("a file that can't be written for events is told before anything is done")
+  @Test("an events file that can't be written is reported before anything is done")
   func eventsNowhere() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -231,7 +231,7 @@ struct RunOutputTests {
     #expect(!FileManager.default.fileExists(atPath: bench.media.path))
   }
 
-  @Test("quiet and JSON: stdout is one object, stderr is silent")
+  @Test("with --quiet and --json, stdout is one object and stderr is silent")
   func quiet() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -241,7 +241,7 @@ struct RunOutputTests {
     #expect((try run.object()["summary"] as? [String: Any])?["published"] as? Int == 2)
   }
 
-  @Test("a reader that goes away ends the run quietly", arguments: ["--events", "--json"])
+  @Test("a reader that closes the pipe ends the run quietly", arguments: ["--events", "--json"])
   func closedPipe(option: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(30)
@@ -256,7 +256,7 @@ struct RunOutputTests {
     expectNothing(try inspection.brokenAfterCompletion())
   }
 
-  @Test("names with escape sequences and runner commands come out harmless")
+  @Test("escape sequences and runner commands in names are made harmless")
   func injection() async throws {
     let bench = try Workbench()
     try bench.write("text", to: "\u{1B}[31mred\u{7}.mp4")
@@ -276,11 +276,11 @@ struct RunOutputTests {
 @Suite("Interruption", .shortTime)
 struct InterruptionTests {
   @Test(
-    "one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])
+    "one signal ends the run in order, and the same command continues", arguments: [SIGINT, SIGTERM, SIGHUP])
   func once(number: Int32) async throws {
     let bench = try Workbench()
     try bench.addDistinct(400)
-    // A run that stops itself at a file in the middle is surely met midway, on a crowded machine too.
+    // A run that stops itself at a file in the middle is certain to be interrupted midway, even on a busy machine.
     let midway = ReelBinary.hasFailpoints ? ["REEL_FAILPOINT": "bytesCopied:100=stop"] : [:]
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"],
@@ -310,12 +310,12 @@ struct InterruptionTests {
     expectNothing(try whole.brokenAfterCompletion())
   }
 
-  @Test("two signals end it at once, and nothing is lost", .enabled(if: ReelBinary.hasFailpoints))
+  @Test("two signals end a run at once, and nothing is lost", .enabled(if: ReelBinary.hasFailpoints))
   func twice() async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
     let seen = bench.folder.appendingPathComponent("seen")
-    // One signal waits for the copy that is under way, and this one takes ten minutes.
+    // After one signal, the run waits for the copy in progress, which takes ten minutes here.
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--jobs", "1"], in: bench.folder,
       environment: ["REEL_FAILPOINT": "bytesCopied:4=delay:600000", "REEL_FAILPOINTS_SEEN": seen.path])
@@ -339,7 +339,7 @@ struct InterruptionTests {
     expectNothing(try whole.brokenAfterCompletion())
   }
 
-  @Test("two runs beside each other publish each file once, and neither fails")
+  @Test("concurrent runs publish each file once, and none fails")
   func together() async throws {
     let bench = try Workbench()
     try bench.addDistinct(80)

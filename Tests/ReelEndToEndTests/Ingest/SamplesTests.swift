@@ -2,7 +2,7 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// The probe, held to what `Samples/manifest.json` says of each sample.
+/// The probe's results, compared against `Samples/manifest.json` for each sample.
 @Suite("Every sample is what the manifest says", .shortTime)
 struct SamplesTests {
   static var samples: [[String: Any]] {
@@ -11,7 +11,7 @@ struct SamplesTests {
     return object?["samples"] as? [[String: Any]] ?? []
   }
 
-  @Test("the manifest names every file, and every file is named")
+  @Test("the manifest names every file, and every name has a file")
   func complete() async throws {
     let named = Set(Self.samples.compactMap { $0["path"] as? String })
     var found: Set<String> = []
@@ -25,7 +25,7 @@ struct SamplesTests {
     #expect(named.count > 30)
   }
 
-  @Test("facts", arguments: samples.compactMap { $0["path"] as? String })
+  @Test("the facts are the manifest's", arguments: samples.compactMap { $0["path"] as? String })
   func facts(path: String) async throws {
     let sample = try #require(Self.samples.first { $0["path"] as? String == path })
     let bench = try Workbench()
@@ -44,7 +44,7 @@ struct SamplesTests {
     #expect(["publishable", "refused", "failed"].contains(verdict))
   }
 
-  /// Every claim of the manifest, whatever else the probe says.
+  /// Checks every claim of the manifest; further facts are ignored.
   private func expect(_ said: Any?, agreesWith claimed: Any, _ place: String, _ tolerance: Double) {
     switch claimed {
     case let claims as [String: Any]:

@@ -2,7 +2,7 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-@Suite("Files that are still arriving, and what is said of each", .shortTime)
+@Suite("Files that are still arriving, and the verbose output", .shortTime)
 struct SettleAndVerboseTests {
   private func age(_ name: String, _ seconds: Double, _ bench: Workbench) throws {
     try FileManager.default.setAttributes(
@@ -11,13 +11,13 @@ struct SettleAndVerboseTests {
   }
 
   @Test(
-    "half a transport stream is left alone, and published once it is whole",
+    "half a transport stream is left alone, and published once it is complete",
     arguments: ["clips", "clips/a.ts"])
   func half(input: String) async throws {
     let bench = try Workbench(reader: .real)
     let whole = try Data(contentsOf: Workbench.sample("clips/transport.ts"))
     let file = bench.clips.appendingPathComponent("a.ts")
-    // Whole packets, as a copy may have come.
+    // Whole packets, as an unfinished copy may have.
     try whole.prefix(whole.count / 376 * 188).write(to: file)
     let early = try await bench.reel("ingest", input, "--settle", "1h", "--events", "events", "--json")
     #expect(early.status == 0, "\(early)")
@@ -41,7 +41,7 @@ struct SettleAndVerboseTests {
     #expect(try Data(contentsOf: bench.media.appendingPathComponent(object)) == whole)
   }
 
-  @Test("a time in the future keeps no file for ever")
+  @Test("a timestamp in the future does not hold a file back forever")
   func future() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -50,7 +50,7 @@ struct SettleAndVerboseTests {
     #expect(try bench.objects().count == 1)
   }
 
-  @Test("--verbose has a line for each file on stderr, and stdout stays as it is")
+  @Test("--verbose prints a line for each file on stderr, and leaves stdout unchanged")
   func verbose() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -83,7 +83,7 @@ struct SettleAndVerboseTests {
     #expect(try await bench.reel("ingest", "clips", "-v", "--quiet").status == 64)
   }
 
-  @Test("publish says on stderr which post it is, and prints it on stdout")
+  @Test("publish names the post on stderr, and prints it on stdout")
   func publish() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

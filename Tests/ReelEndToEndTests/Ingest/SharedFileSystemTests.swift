@@ -2,11 +2,12 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Folders that several machines share: another kernel is played by a boot id of its own and locks that nobody else sees.
+/// Folders that several machines share. Another kernel is simulated by a boot id of its own and by locks that no other
+/// process sees.
 @Suite("Shared file systems", .shortTime, .enabled(if: SystemShim.isPossible))
 struct SharedFileSystemTests {
   #if DEBUG
-    @Test("of two machines that store into one folder, neither removes what the other is just writing")
+    @Test("of two machines that store into one folder, neither removes what the other is writing")
     func twoMachines() async throws {
       let bench = try Workbench()
       try bench.addDistinct(3)
@@ -23,7 +24,7 @@ struct SharedFileSystemTests {
         try await elsewhere.untilStopped()
         return elsewhere
       }
-      // However slow the machine is, what is stopped here is not overdue.
+      // However slow the machine is, the stopped process keeps its lease.
       func storeHere() async throws -> ReelBinary.Outcome {
         try await bench.reel("ingest", "clips", "--to", "store", environment: ["REEL_LEASE_SECONDS": "3600"])
       }
@@ -38,7 +39,7 @@ struct SharedFileSystemTests {
       #expect(outcome.status == 0, "\(outcome.errors)")
       #expect(try leftovers() == [])
 
-      // The other machine goes for good, and its lease with it.
+      // The other machine dies, and its lease ends.
       try bench.addDistinct(4)
       let gone = try await beginElsewhere()
       gone.send(SIGKILL)
@@ -56,7 +57,7 @@ struct SharedFileSystemTests {
   #endif
 
   @Test(
-    "a library that two kernels could have open is refused by every command, and says the way out",
+    "a library that two kernels could open is refused by every command, with the way out",
     arguments: [("0x01021997", "9p"), ("0x00c36400", "CephFS"), ("0x786f4256", "vboxsf")])
   func library(type: String, name: String) async throws {
     let bench = try Workbench()
@@ -75,7 +76,7 @@ struct SharedFileSystemTests {
     }
   }
 
-  /// A store of the shape that `settings` give its file system, which another library stores in.
+  /// Ingests into a store whose file system behaves as `settings` say.
   private func ingest(_ bench: Workbench, _ settings: [String: String]) async throws -> ReelBinary.Outcome {
     let store = bench.folder.appendingPathComponent("store")
     let shim = try await SystemShim.environment(root: store, settings)
@@ -83,7 +84,7 @@ struct SharedFileSystemTests {
   }
 
   @Test(
-    "where all may write, or read, and nothing can change that, videos are stored, and that is told once",
+    "if permissions can't be restricted, videos are stored all the same, with one warning",
     arguments: [
       ("0777", "does not keep owners and permissions"), ("0755", "others on this machine may read"),
     ])
@@ -102,7 +103,7 @@ struct SharedFileSystemTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporaries.path) == [])
   }
 
-  @Test("a library where all may read, and nothing can change that, is told once")
+  @Test("a library whose permissions can't be restricted causes one warning")
   func libraryWithoutModes() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -115,7 +116,7 @@ struct SharedFileSystemTests {
     }
   }
 
-  @Test("names are given where a file system has no second names, and renames only by replacing")
+  @Test("objects get names even if a file system has no hard links and renames only by replacing")
   func withoutLinks() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -127,7 +128,7 @@ struct SharedFileSystemTests {
   }
 
   @Test(
-    "where there are no locks the lease decides whose temporaries are left over",
+    "without locks, the lease decides whose temporary files are left over",
     arguments: [ENOLCK, ENOSYS, EOPNOTSUPP])
   func withoutLocks(_ error: Int32) async throws {
     let bench = try Workbench()

@@ -6,7 +6,7 @@ import Testing
 /// A file that is too large is refused by its size alone.
 @Suite("The largest file", .shortTime)
 struct SizeLimitTests {
-  /// Bytes of a file of holes that the file system of the tests takes; nil when it takes none of 100 GB.
+  /// The size of the largest sparse file that the tests' file system allows; nil if it does not allow 100 GB.
   private static let hugeSize: off_t? = {
     var name = Array((NSTemporaryDirectory() + "/reel-huge-XXXXXX").utf8CString)
     let descriptor = mkstemp(&name)
@@ -16,7 +16,7 @@ struct SizeLimitTests {
   }()
 
   @Test(
-    "terabytes of holes are refused before a byte of them is read, also behind a video's head",
+    "terabytes of holes are refused before a byte is read, even behind a video's head",
     .enabled(if: hugeSize != nil, "needs a file system that takes a file of 100 GB with holes"))
   func holes() async throws {
     let size = try #require(Self.hugeSize)
@@ -35,7 +35,7 @@ struct SizeLimitTests {
         ["ingest", "clips", "--library", bench.library.path, "--json", "--events", "events.jsonl"]
           + arguments,
         in: bench.folder,
-        // To read even the smallest of these files takes more processor time than this.
+        // Reading even the smallest of these files would take more processor time than this.
         launcher: ["/bin/sh", "-c", "ulimit -t 20; exec \"$0\" \"$@\""]
       ).outcome()
       #expect(run.status == 4, "\(run.errors)")
@@ -49,7 +49,7 @@ struct SizeLimitTests {
     #expect(try bench.objects().count == 2)
   }
 
-  @Test("a flag, the environment, the configuration and a policy each set the limit; none takes any file")
+  @Test("a flag, the environment, the configuration and a policy each set the limit; \"none\" lifts it")
   func settings() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -80,14 +80,14 @@ struct SizeLimitTests {
   }
 
   @Test(
-    "what is not a size is told before anything is made", arguments: ["0", "-1", "20 parsecs", "1Gb", ""])
+    "an invalid size is reported before anything is created", arguments: ["0", "-1", "20 parsecs", "1Gb", ""])
   func noSize(text: String) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
     let flag = try await bench.reel("ingest", "clips", "--max-size=\(text)")
     #expect(flag.status == 64 && flag.errors.contains("--max-size"), "\(flag.errors)")
     let variable = try await bench.reel("ingest", "clips", environment: ["REEL_MAX_SIZE": text])
-    // An empty variable says nothing.
+    // An empty variable counts as unset.
     #expect(variable.status == (text.isEmpty ? 0 : 1), "\(variable.errors)")
     #expect(text.isEmpty || variable.errors.contains("20GB"))
   }

@@ -3,12 +3,12 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// A post is told when its event has been handed over, not when it waits to be.
-@Suite("a reader of events that is slow", .shortTime)
+/// A post counts as announced once its event has been handed over, not while the event waits.
+@Suite("a slow reader of events", .shortTime)
 struct SlowReaderTests {
   private static let clips = 60
 
-  /// Runs `reel ingest clips` with its events into a pipe, and gives the end that reads.
+  /// Runs `reel ingest clips` with its events written into a pipe, and returns the pipe's reading end.
   private func start(_ bench: Workbench) throws -> (ReelBinary.Running, FileHandle) {
     let pipe = bench.folder.appendingPathComponent("events.pipe").path
     try #require(mkfifo(pipe, 0o600) == 0)
@@ -50,13 +50,13 @@ struct SlowReaderTests {
     #expect(inspection.published.filter { !told.contains($0.key) }.map(\.key) == [])
   }
 
-  @Test("killed while nobody reads: what did not fit into the pipe is told by the next run")
+  @Test("if a run is killed while nobody reads, the next run sends the events that did not fit into the pipe")
   func killed() async throws {
     let bench = try Workbench()
     try bench.addDistinct(Self.clips)
     let (running, reader) = try start(bench)
     #expect(try await publishes(running, bench, atLeast: Self.clips))
-    // Longer than anything waits to be written down that nobody waits for.
+    // Longer than the catalog delays any write that nobody waits for.
     try await Task.sleep(for: .seconds(1))
     running.send(SIGKILL)
     #expect(try await running.outcome().wasKilled)

@@ -3,13 +3,13 @@ import ReelHTTPFakes
 import ReelTestSupport
 import Testing
 
-@Suite("how many uploads are under way at once", .shortTime)
+@Suite("The number of concurrent uploads", .shortTime)
 struct UploadsAtOnceTests {
   @Test(
     "16 to S3, whatever --jobs is; as many as --uploads says",
     arguments: [(["--jobs", "1"], 16), (["--jobs", "2", "--uploads", "3"], 3)])
   func s3(_ options: [String], _ expected: Int) async throws {
-    // It takes what is put, and never answers.
+    // The server accepts uploads, but never answers.
     let server = try await LoopbackServer.start { request in
       request.method == "PUT" ? .silence : .reply(200, body: Array("<ListBucketResult/>".utf8))
     }
@@ -21,10 +21,10 @@ struct UploadsAtOnceTests {
         "http://127.0.0.1:\(server.port)",
       ] + options, in: bench.folder,
       environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"])
-    // Objects, not requests: one that was given up for its silence is asked for again.
+    // Counts objects, not requests, because an upload abandoned for the server's silence is requested again.
     let puts = { Set(server.requests.filter { $0.method == "PUT" }.map(\.target)).count }
     while running.process.isRunning, puts() < expected { try await Task.sleep(for: .milliseconds(20)) }
-    // One more would come now.
+    // Any further upload would start within this time.
     try await Task.sleep(for: .seconds(1))
     #expect(puts() == expected)
     running.send(SIGKILL)
@@ -34,7 +34,7 @@ struct UploadsAtOnceTests {
   }
 
   @Test(
-    "each upload of a program is told its share of the rate: of as many as there can be",
+    "each upload of a program is told its share of the rate, divided by the possible number of uploads",
     arguments: [
       (["--jobs", "2"], 400_000), (["--jobs", "32"], 100_000), (["--jobs", "2", "--uploads", "5"], 160_000),
     ])

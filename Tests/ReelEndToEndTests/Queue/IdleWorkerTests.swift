@@ -4,20 +4,20 @@ import ReelTestServers
 import ReelTestSupport
 import Testing
 
-/// What workers cost the server that wait for something to do: counted by the server.
+/// The load that idle workers put on the server, as the server counts it.
 @Suite(.besidePostgres, .notQuick, .shortTime) struct IdleWorkerTests {
   @Test func holdTwoConnectionsAndSayNoMoreThanThatTheyLive() async throws {
     let count = TestForm.isLong ? 16 : 3
     let database = try await TestDatabase()
     let bench = try Workbench(reader: .fake)
-    // Not in the database whose statements are counted.
+    // This connection uses another database than the one whose statements are counted.
     let watch = try PostgresConnection(try database.address("postgres"), library: try PostgresLibrary())
     try watch.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     let store = bench.folder.appendingPathComponent("store").path
     let workers = try (0..<count).map { _ in
       try ReelBinary.start(
         ["work", "--to", store, "--forever", "--quiet", "--catalog", database.url()], in: bench.folder,
-        // A sign of life each five seconds, which also lets go of connections that are not used any more.
+        // A heartbeat every five seconds. It also closes idle connections.
         environment: bench.environment.merging(["REEL_LEASE_SECONDS": "15"]) { $1 })
     }
     func connections() throws -> Int? {
@@ -53,11 +53,11 @@ import Testing
     for worker in workers { worker.send(SIGTERM) }
     for worker in workers { #expect(try await worker.outcome().status == 130) }
 
-    // Nothing but signs of life, a statement each, and a look now and then: every 30 to 60 seconds.
+    // Only heartbeats, of one statement each, and a look every 30 to 60 seconds.
     let others = found.filter { !$0.text.contains(beat) && !$0.text.contains(look) }
     #expect(others.isEmpty, "\(others)")
     let looks = found.filter { $0.text.contains(look) }.reduce(0) { $0 + $1.calls }
     #expect(Double(looks) <= Double(count) * (2 * minutes + 1))
-    // So 16 workers with the usual lease, of which each lives to say so every 40 seconds, send 56 statements in a minute.
+    // So 16 workers with the default lease, each with a heartbeat every 40 seconds, send 56 statements a minute.
   }
 }

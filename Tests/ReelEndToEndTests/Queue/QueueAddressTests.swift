@@ -32,7 +32,7 @@ private struct Fleet {
     try await start(arguments, environment: environment).outcome()
   }
 
-  /// What `reel enqueue` says: new ones, and known ones.
+  /// Returns the numbers of new and of known items that `reel enqueue` reports.
   func enqueue(_ arguments: String...) async throws -> [Int] {
     let outcome = try await reel(["enqueue", "--json"] + arguments)
     #expect(outcome.status == 0, "\(outcome)")
@@ -44,7 +44,7 @@ private struct Fleet {
     try await reel(Self.work + more)
   }
 
-  /// Posts that are there, each of other bytes, and each with its object.
+  /// The number of posts, each with bytes and an object of its own.
   func posts() throws -> Int {
     let db = try database.connect()
     let keys = try db.rows("SELECT object_key FROM reel.intent JOIN reel.post ON intent = number") {
@@ -56,7 +56,7 @@ private struct Fleet {
     return keys.count
   }
 
-  /// Items by state: codes of those that are not done.
+  /// The codes of the items that are not done.
   func codes() throws -> [String] {
     try database.connect().rows("SELECT coalesce(code, '') FROM reel.work WHERE state <> 3 ORDER BY item") {
       try $0[0] as String
@@ -64,7 +64,7 @@ private struct Fleet {
   }
 }
 
-/// What lies in a bucket and on the web, in the queue.
+/// Objects in a bucket and on the web, in the queue.
 @Suite("the queue, by address", .besidePostgres, .shortTime)
 struct QueueAddressTests {
   fileprivate static func video(_ number: Int) throws -> ObjectServer.Object {
@@ -78,7 +78,7 @@ struct QueueAddressTests {
     ObjectServer.Object(.bytes(Array(text.utf8)), tag: "\"\(text.count)\"")
   }
 
-  @Test("a bucket is listed, enqueued once, and taken in by workers as it was listed")
+  @Test("a bucket is listed and enqueued once, and workers ingest the objects that were listed")
   func bucket() async throws {
     let fleet = try await Fleet()
     var objects: [String: ObjectServer.Object] = [:]
@@ -94,11 +94,12 @@ struct QueueAddressTests {
       try fleet.database.connect().value("SELECT to_regclass('reel.work') IS NULL", as: Bool.self) == true)
     #expect(try await fleet.enqueue(address, "--exclude", "skipped") == [9, 0])
     #expect(try await fleet.enqueue(address, "--exclude", "skipped", "--dry-run") == [0, 9])
-    // By another command, and by its own name: still the same.
+    // Another command finds it known, and so does its own address.
     #expect(try await fleet.enqueue(address, address + "a/clip 0.mp4") == [1, 10])
     #expect(server.sent == 1)
 
-    // One is overwritten before anybody takes it: what was enqueued is gone, what is there now is new.
+    // One object is overwritten before a worker takes it: the version that was enqueued is gone, and the present one is
+    // new.
     server.set(try Self.video(300), at: "uploads/2026/a/clip 0.mp4")
     let first = try await fleet.work()
     #expect(first.status == 3, "\(first)")
@@ -117,7 +118,7 @@ struct QueueAddressTests {
     let second = try await fleet.work()
     #expect(second.status == 0, "\(second)")
     #expect(try fleet.posts() == 10)
-    // Nothing but that one was read.
+    // Only the new version was read.
     #expect(server.sent - sent == Self.size(try Self.video(300)))
 
     let feed = try await fleet.reel(["feed", "--json", "--size", "100"])
@@ -131,7 +132,7 @@ struct QueueAddressTests {
     if case .bytes(let bytes) = object.content { bytes.count } else { 0 }
   }
 
-  @Test("a file on the web is enqueued by its ETag, and not with what may be a signature")
+  @Test("a file on the web is enqueued by its ETag, and without what may be a signature")
   func web() async throws {
     let fleet = try await Fleet()
     let server = try await ObjectServer.start(["clip.mp4": try Self.video(1)])
@@ -151,7 +152,7 @@ struct QueueAddressTests {
   }
 
   @Test(
-    "a row that names this machine, or a folder of its system, is not read unless the worker is told to",
+    "an item that names this machine or a system folder is not read unless the worker allows it",
     arguments: [
       "http://127.0.0.1:PORT/clip.mp4", "http://localhost:PORT/clip.mp4", "http://[::1]:PORT/clip.mp4",
       "http://2130706433:PORT/clip.mp4", "http://[::ffff:127.0.0.1]:PORT/clip.mp4",
@@ -190,7 +191,7 @@ struct QueueAddressTests {
     await server.stop()
   }
 
-  @Test("only what a worker is allowed is taken")
+  @Test("a worker takes only what it is allowed to")
   func allowed() async throws {
     let fleet = try await Fleet()
     let server = try await ObjectServer.start([
@@ -206,13 +207,13 @@ struct QueueAddressTests {
     await server.stop()
   }
 
-  @Test("objects that no reader can take end no worker, and the others are published")
+  @Test("objects that can't be decoded end no worker, and the others are published")
   func undecodable() async throws {
     let fleet = try await Fleet()
     var objects: [String: ObjectServer.Object] = [:]
     for number in 0..<25 { objects["uploads/a\(number).mp4"] = try Self.video(number) }
     let isZipped = Mutex(false)
-    // As `Content-Encoding: gzip` on an object, which its uploader sets.
+    // `Content-Encoding: gzip` on an object, as its uploader may set it.
     let server = try await ObjectServer.start(objects) { request in
       guard isZipped.withLock({ $0 }), request.target.hasPrefix("/uploads/a"),
         !request.target.hasPrefix("/uploads/a24"),
@@ -233,7 +234,7 @@ struct QueueAddressTests {
     await server.stop()
   }
 
-  @Test("what is stored in a bucket is not taken in from there")
+  @Test("objects that a bucket stores as a destination are not ingested from there")
   func ownDestination() async throws {
     let fleet = try await Fleet()
     let server = try await ObjectServer.start(["bucket/media/a.mp4": try Self.video(1)])
@@ -250,7 +251,7 @@ struct QueueAddressTests {
   "the queue, over a real S3 server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence),
   .besidePostgres, .besideSwiftS3, .shortTime)
 struct RealQueueTests {
-  @Test("the whole way: listed, enqueued, taken in, stored in another bucket")
+  @Test("objects are listed, enqueued, ingested, and stored in another bucket")
   func realServer() async throws {
     let fleet = try await Fleet()
     let environment = [
@@ -266,7 +267,7 @@ struct RealQueueTests {
         ["enqueue", source.address + "/in/", "--json"], environment: environment)
       #expect(try enqueued.status == 0 && enqueued.object()["new"] as? Int == new, "\(enqueued)")
     }
-    // Overwritten: a server of the world's answers If-Match.
+    // The object is overwritten. This server really answers If-Match.
     let other = try QueueAddressTests.video(7)
     guard case .bytes(let bytes) = other.content else { return }
     try await source.put(bytes, as: "in/é faststart.mp4")

@@ -4,7 +4,7 @@ import ReelTestServers
 import ReelTestSupport
 import Testing
 
-/// The queue as an operator has it: `reel queue`, and what `reel enqueue` asks for.
+/// The queue as an operator sees it: `reel queue`, and the wishes of `reel enqueue`.
 @Suite(.besidePostgres, .shortTime) struct SteeringCommandTests {
   private struct Fleet {
     let database: TestDatabase
@@ -55,7 +55,7 @@ import Testing
     }
     let inside = try await fleet.reel("enqueue", ".", "../clips", in: clips)
     #expect(inside.output.contains("0 files enqueued, 2 already"), "\(inside)")
-    // What they are called in the queue is what they are found by.
+    // An item is found by the names that enqueue it.
     for named in ["clips/clip-00000.mp4", "./clips/../link/../clips/clip-00000.mp4"] {
       #expect(
         try await fleet.reel("queue", "show", named).output.contains("/clips/clip-00000.mp4"), "\(named)")
@@ -63,7 +63,7 @@ import Testing
     #expect(
       try await fleet.reel("queue", "cancel", "--path", "./clips", "--dry-run").output.contains(
         "2 items would"))
-    // A link keeps its name, as on other machines it may lead elsewhere.
+    // A link keeps its name, because it may lead elsewhere on other machines.
     let linked = try await fleet.reel("enqueue", "link", "--follow-links")
     #expect(linked.output.contains("2 files enqueued"), "\(linked)")
   }
@@ -75,18 +75,19 @@ import Testing
     try fleet.policy("below.yaml", "rules: {bytes.max: 1GB}")
     #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4").status == 0)
     #expect(try await fleet.reel("enqueue", "clips", "--policy", "right.yaml").status == 0)
-    // It waits for the one that it asks for by now.
+    // The items now wait for a worker with the policy that they ask for.
     let wrong = try await fleet.work(to: "store", "--policy", "wrong.yaml")
     #expect(wrong.status == 0 && wrong.output.contains("nothing") || wrong.status == 0, "\(wrong)")
     #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE state = 0") == 3)
-    // The worker has no such file.
+    // The worker does not have the policy's file.
     for name in ["right.yaml", "below.yaml"] {
       try FileManager.default.removeItem(at: fleet.bench.folder.appendingPathComponent(name))
     }
     #expect(try await fleet.work().status == 0)
     #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE state = 3 AND policy LIKE 'right@%'") == 3)
 
-    // Without a policy it is decided by its worker's, which is told; and again by another.
+    // Without a policy of its own, an item is judged by its worker's policy, which is reported. Enqueued with another
+    // one, it is judged again.
     try fleet.bench.addDistinct(1, from: 3)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
     #expect(try await fleet.work(to: "store", "--policy", "wrong.yaml").status == 4)
@@ -111,7 +112,7 @@ import Testing
     #expect(try fleet.count("SELECT count(*) FROM reel.post") == 4)
   }
 
-  @Test("what may pass is tried again as often as a worker is told, and an item keeps its priority")
+  @Test("temporary failures are retried as often as the worker says, and items keep their priority")
   func retriesAndPriority() async throws {
     let fleet = try await Fleet(3)
     #expect(try await fleet.reel("enqueue", "clips/clip-00001.mp4", "--priority", "5").status == 0)
@@ -125,7 +126,7 @@ import Testing
     }
     _ = try await fleet.work(to: "store", "--retries", "0")
     #expect(try await attempts() == [1, 1, 1])
-    // Who enqueued them waits for them: that they are not there has to be told.
+    // Whoever enqueued them waits for them, so it must be reported that they are missing.
     #expect(try await fleet.reel("status", "--json").object()["failureCount"] as? Int == 3)
     _ = try await fleet.reel("queue", "retry", "--state", "failed")
     _ = try await fleet.work(to: "store", "--retries", "1", "--retry-delay", "0.01")
@@ -139,7 +140,7 @@ import Testing
     #expect(
       try await fleet.reel("enqueue", "clips/clip-00001.mp4", "--to", "b", "--label", "acme").status == 0)
     #expect(try await fleet.reel("enqueue", "clips/clip-00002.mp4", "--at", "2h").status == 0)
-    // It does not wait for what it may not take.
+    // A worker does not wait for items that it may not take.
     #expect(try await fleet.work(to: "a", "--only-label", "acme").status == 0)
     #expect(try fleet.count("SELECT count(*) FROM reel.post") == 0)
     #expect(try await fleet.work(to: "a").status == 0)
@@ -196,13 +197,13 @@ import Testing
     #expect(try await fleet.reel("queue", "cancel", "1", "clips").status == 64)
     #expect(try await fleet.reel("queue", "cancel", "--path", "nowhere").output.contains("0 items cancelled"))
 
-    // What is here no more may be an item all the same.
+    // A file that is gone may still be an item.
     try FileManager.default.removeItem(at: fleet.bench.clips.appendingPathComponent("clip-00001.mp4"))
     let shown = try await fleet.reel("show", "clips/clip-00001.mp4")
     #expect(shown.status == 1 && shown.errors.contains("of the queue is waiting"), "\(shown)")
     #expect(shown.errors.contains("reel queue show --catalog"), "\(shown)")
 
-    // Times as everywhere.
+    // Times have the same form as everywhere.
     let answer = try await fleet.reel("queue", "show", "1", "--json").object()
     let item = try #require((answer["items"] as? [[String: Any]])?.first)
     for answer in [
@@ -218,7 +219,7 @@ import Testing
       #expect(try time.wholeMatch(in: item[key] as? String ?? "") != nil, "\(item)")
     }
 
-    // Of several that are named, each that is not there is told, in the one document, too.
+    // Every missing item among several is reported, also in the JSON document.
     let mixed = try await fleet.reel("queue", "priority", "3", "1", "998", "999", "--json")
     let told = try mixed.object()
     #expect(mixed.status == 1 && told["ok"] as? Bool == false && told["items"] != nil, "\(mixed)")
@@ -226,7 +227,7 @@ import Testing
       (told["problems"] as? [[String: Any]])?.compactMap { $0["subject"] as? String } == ["998", "999"])
     #expect(mixed.errors.contains("no item 998") && mixed.errors.contains("no item 999"), "\(mixed)")
 
-    // What nobody may take.
+    // Items that no worker may take.
     #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4", "--to", "elsewhere").status == 0)
     let idle = try await fleet.work(to: "store", "--only-label", "other")
     #expect(
@@ -258,7 +259,7 @@ import Testing
       let isOne = try sample.wholeMatch(in: line) != nil || comment.wholeMatch(in: line) != nil
       #expect(isOne, "\(line)")
     }
-    // What the alerts and the dashboard look at is there.
+    // The metrics used by the alerts and the dashboard exist.
     let examples = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/fleet")
     for name in ["alerts.yaml", "alerts_test.yaml", "dashboard.json"] {

@@ -33,16 +33,16 @@ import Testing
       try start(["work", "--to", store, "--jobs", "2"] + more, environment: environment)
     }
 
-    /// Whatever the time is, `process` has not been heard of for longer than its lease.
+    /// Makes the lease of `process` count as expired, whatever the time is.
     func endLease(of process: Int32) throws {
       let db = try database.connect()
       let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
       try db.run("UPDATE reel.owner SET lease_until = \(now) - 1 WHERE pid = $1", [.int(Int64(process))])
-      // Nothing was amiss before: it died.
+      // There was no outage before: the process died.
       try db.run("UPDATE reel.worker SET lease = 0 WHERE pid = $1", [.int(Int64(process))])
     }
 
-    /// Asked of the tables and the folder, by nothing that Reel shares.
+    /// Checks the tables and the folder without any code of Reel.
     func checkEachIsOnePost(_ count: Int) throws {
       let db = try database.connect()
       func number(_ query: String) throws -> Int? { try db.value(query, as: Int.self) }
@@ -81,7 +81,7 @@ import Testing
     let told = try await fleet.reel("status")
     #expect(told.output.contains("40 done, 1 failed") && told.output.contains("[notMedia]"))
 
-    // Mended, and tried again.
+    // The file is replaced by a good one, and retried.
     try FileManager.default.removeItem(at: fleet.bench.clips.appendingPathComponent("bad.mp4"))
     try fleet.bench.addDistinct(41)
     try FileManager.default.moveItem(
@@ -99,7 +99,7 @@ import Testing
     #expect(try await fleet.work().outcome().status == 0)
     let removed = try await fleet.reel("remove", "clips/clip-00001.mp4", "--reason", "a claim")
     #expect(removed.status == 0, "\(removed.errors)")
-    // The same bytes by another name, and by their own as another state.
+    // The same bytes under another name, and another version of the file itself.
     let clips = fleet.bench.clips
     try FileManager.default.copyItem(
       at: clips.appendingPathComponent("clip-00001.mp4"), to: clips.appendingPathComponent("copy.mp4"))
@@ -127,7 +127,7 @@ import Testing
     let (clips, away) = (fleet.bench.clips, fleet.bench.folder.appendingPathComponent("away"))
     try FileManager.default.moveItem(at: clips, to: away)
     let db = try fleet.database.connect()
-    // What was given back often tells nothing of this machine.
+    // An item that was given back often says nothing about this machine.
     try db.run("UPDATE reel.work SET attempts = 20 WHERE item % 10 = 0")
     let work = try await fleet.work().outcome()
     #expect(work.status == 1 && work.errors.contains("are not on this machine"), "\(work)")
@@ -137,7 +137,7 @@ import Testing
     #expect(try count("state IN (0, 2) AND failures = 0 AND attempts < 20") == 27)
     #expect(try count("state = 2") ?? 0 >= 10)
     try db.run("UPDATE reel.work SET attempts = 0, failures = 0")
-    // A folder that is empty is no better: nothing may be mounted on it.
+    // An empty folder is no better, since it may be a mount point.
     try FileManager.default.createDirectory(at: clips, withIntermediateDirectories: false)
     try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
     #expect(try await fleet.work().outcome().status == 1)
@@ -146,7 +146,7 @@ import Testing
     #expect(
       try /[1-3][0-9] for later, the first from 20[0-9T:-]{17}Z: .+ \[notFound\]\n/.firstMatch(
         in: later.output) != nil, "\(later)")
-    // Due, and nobody is there to try it: it still says why it is no post.
+    // The items are due and no worker runs. The status still gives the reason why they are not posts.
     try db.run("UPDATE reel.work SET state = 0, due_at = NULL WHERE state = 2")
     let path = clips.appendingPathComponent("clip-00001.mp4").path
     let waiting = try await fleet.reel("status").output
@@ -164,7 +164,8 @@ import Testing
     try fleet.checkEachIsOnePost(30)
   }
 
-  /// It is no evidence against a machine: whoever uploads may have removed it. Each has its four tries.
+  /// The missing folder says nothing against the machine, as the uploader may have removed it. Each item has its four
+  /// tries.
   @Test func aFolderThatOthersMayHaveRemovedEndsNoWorker() async throws {
     let fleet = try await Fleet(12)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
@@ -238,14 +239,14 @@ import Testing
     try await server.stall()
     worker.send(SIGTERM)
     worker.send(SIGCONT)
-    // Within the test's limit: the answer is not waited for.
+    // It ends within the test's time limit: the worker does not wait for the server's answer.
     let end = try await worker.outcome()
     #expect(end.status == 130, "\(end)")
     try await server.wake()
     await server.stop()
   }
 
-  /// An item that is done is met by nobody again: its event would be lost.
+  /// No worker takes an item again that is done, so its event would be lost.
   @Test func anItemIsDoneOnceItsEventIsWritten() async throws {
     let fleet = try await Fleet(120)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
@@ -253,12 +254,12 @@ import Testing
     try #require(mkfifo(pipe, 0o600) == 0)
     let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     defer { close(reader) }
-    // Room for a few events, which nobody reads.
+    // The pipe has room for a few events, and nobody reads them.
     try #require(fcntl(reader, 1031 /* F_SETPIPE_SZ */, 4096) == 4096)
     let worker = try fleet.work(["--events", pipe])
     let db = try fleet.database.connect()
     func posts() throws -> Int { try db.value("SELECT count(*) FROM reel.post", as: Int.self) ?? 0 }
-    // As many as it takes at once are published, and no more.
+    // The worker publishes as many as it takes at once, and no more.
     while try posts() < 4, worker.process.isRunning { try await Task.sleep(for: .milliseconds(20)) }
     worker.send(SIGKILL)
     _ = try await worker.outcome()
@@ -285,7 +286,7 @@ import Testing
     #expect(end.status == 130, "\(end.errors)")
     #expect(try db.value("SELECT count(*) FROM reel.worker", as: Int.self) == 0)
     try fleet.checkEachIsOnePost(3)
-    // Nobody interrupted an upload, and no doctor is to say so.
+    // No upload was interrupted, so no temporary file is left for the doctor to report.
     let left = try FileManager.default.contentsOfDirectory(atPath: fleet.store + "/.reel-tmp")
     #expect(left == [], "\(left)")
   }
@@ -315,7 +316,7 @@ import Testing
     for round in 0..<kills {
       while workers.count < 3 { workers.append(try fleet.work(["--quiet"])) }
       try await Task.sleep(for: .milliseconds(Int(random.next() % 400)))
-      // One at a time, and sometimes all at once.
+      // Usually one worker is killed, and sometimes all at once.
       let victims = round % 3 == 2 ? workers : [workers[Int(random.next() % 3)]]
       for victim in victims { victim.send(SIGKILL) }
       for victim in victims {
@@ -326,7 +327,7 @@ import Testing
     }
     for worker in workers { _ = try await worker.outcome() }
     #expect(try await fleet.work(["--quiet"]).outcome().status == 0)
-    // What three died of is set aside, whoever was to blame.
+    // An item that three workers died of is set aside, whatever the cause.
     #expect(try await fleet.reel("enqueue", "--retry").status == 0)
     #expect(try await fleet.work(["--quiet"]).outcome().status == 0)
     try fleet.checkEachIsOnePost(count)
@@ -334,7 +335,7 @@ import Testing
 }
 
 extension ReelBinary.Running {
-  /// Its end; until then, what is to be tried again is tried at once.
+  /// Returns the outcome. Until the end, every item to be retried is made due at once.
   func outcome(whileAllIsDueIn db: PostgresConnection) async throws -> ReelBinary.Outcome {
     while process.isRunning {
       try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")

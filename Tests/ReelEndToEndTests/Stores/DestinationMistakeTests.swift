@@ -3,12 +3,12 @@ import ReelHTTPFakes
 import ReelTestSupport
 import Testing
 
-/// What a user reads who has named a store wrongly. S3Tests and FirebaseTests have the mistakes with credentials.
-@Suite("mistakes in a destination, one sentence each", .shortTime)
+/// The messages for a wrong destination. S3Tests and FirebaseTests have those for wrong credentials.
+@Suite("mistakes in a destination, with one sentence each", .shortTime)
 struct DestinationMistakeTests {
   private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hunter2"]
 
-  /// The one line of standard error, or of the report, that says why.
+  /// Returns the line of standard error, or of the report, that gives the reason.
   private func said(_ to: String, _ more: String...) async throws -> (status: Int32, text: String) {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -22,7 +22,7 @@ struct DestinationMistakeTests {
   }
 
   @Test(
-    "what is not an address",
+    "an invalid address",
     arguments: [
       ("gopher://x", "gopher"), ("s3://", "bucket"),
       ("s3://user:hunter2@bucket", "password"), ("tus+ftp://host/files", "tus+"),
@@ -36,7 +36,7 @@ struct DestinationMistakeTests {
     #expect(text.split(separator: "\n").count == 1, "\(text)")
   }
 
-  @Test("a server that speaks no tus")
+  @Test("a server that does not speak tus")
   func noTus() async throws {
     let server = try await LoopbackServer.start { _ in .reply(200, body: Array("<html>Welcome".utf8)) }
     let (status, text) = try await said("tus+http://127.0.0.1:\(server.port)/files")
@@ -44,7 +44,7 @@ struct DestinationMistakeTests {
     await server.stop()
   }
 
-  @Test("a server that speaks no HTTP")
+  @Test("a server that does not speak HTTP")
   func noHTTP() async throws {
     let server = try await LoopbackServer.start { _ in .garbage }
     for to in ["tus+http://127.0.0.1:\(server.port)/files", "s3+http://127.0.0.1:\(server.port)/bucket"] {
@@ -54,7 +54,7 @@ struct DestinationMistakeTests {
     await server.stop()
   }
 
-  @Test("a bucket in another region is named with it, and nothing is sent elsewhere")
+  @Test("a bucket's other region is named, and nothing is sent there")
   func otherRegion() async throws {
     let elsewhere = try await LoopbackServer.start { _ in .reply(404) }
     let server = try await LoopbackServer.start { _ in

@@ -33,7 +33,7 @@ struct FirebaseTests {
     (try outcome.object()["summary"] as? [String: Any])?[name] as? Int
   }
 
-  /// Each post of the library is one document that shows its object, and there is nothing else.
+  /// Checks that each post of the library has one document for its object, and that there is nothing else.
   private func expectWhole(_ bench: Workbench, _ fake: FakeGoogle, _ count: Int) throws {
     let published = try LibraryInspection(library: bench.library).published
     #expect(published.count == count)
@@ -47,7 +47,7 @@ struct FirebaseTests {
     #expect(Set(numbers).count == count)
   }
 
-  @Test("a folder of videos becomes objects and documents, once; an upload's address is nowhere")
+  @Test("a folder of videos becomes objects and documents, once; an upload's address is never revealed")
   func ingest() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(12)
@@ -74,7 +74,7 @@ struct FirebaseTests {
   }
 
   @Test(
-    "killed after any step, the same command again makes it whole: one object and one document each",
+    "after a kill at any step, the same command completes everything: one object and document each",
     .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended", "uploaded", "verified", "recorded", "published", "told"], [1, 3])
   func killed(_ step: String, _ nth: Int) async throws {
@@ -82,7 +82,7 @@ struct FirebaseTests {
     try bench.addDistinct(4)
     let killed = try await ingest(bench, fake, environment: ["REEL_DIE_AT": "\(step):\(nth)"])
     #expect(killed.wasKilled)
-    // Nobody is shown what is not there.
+    // No document names an object that does not exist.
     for id in fake.ids(in: "Post") {
       let video = fake.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? ""
       #expect(fake.objectNames.contains("videos/" + video))
@@ -92,7 +92,7 @@ struct FirebaseTests {
     try expectWhole(bench, fake, 4)
   }
 
-  @Test("`reel verify` tells of a document that is gone, and of one that shows something else")
+  @Test("`reel verify` reports a missing document, and one with another object")
   func verify() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(3)
@@ -135,7 +135,7 @@ struct FirebaseTests {
   }
 
   @Test(
-    "an object whose document can't be written is not a post; the next run finishes it, or the doctor removes it"
+    "an object without a document is not a post; the next run finishes it, or the doctor removes it"
   )
   func refused() async throws {
     for isMended in [false, true] {
@@ -167,8 +167,8 @@ struct FirebaseTests {
     try bench.addDistinct(1)
     #expect(try await ingest(bench, fake, environment: ["REEL_DIE_AT": "recorded"]).wasKilled)
     #expect(fake.objectNames.count == 1 && fake.ids(in: "Post").count == 1)
-    // A document that can't be removed keeps its object, and the row that names both.
-    // It is asked for twice: what was given up, and what was found given up.
+    // If a document can't be removed, its object and the row that names both are kept.
+    // Two requests are made: one for an intent given up now, and one for an intent found given up.
     for _ in 0..<2 { fake.break_(.init(words: ":commit", effect: .status(403, "{}"))) }
     let first = try await doctor(bench, fake)
     #expect(first.status == 3, "\(first.output)")
@@ -187,7 +187,7 @@ struct FirebaseTests {
     #expect(order == ["document", "document", "document", "object"])
   }
 
-  @Test("`reel uploader check` finds every promise kept, and leaves nothing, in Firestore either")
+  @Test("`reel uploader check` finds every promise kept, and leaves nothing behind, not even in Firestore")
   func check() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     let outcome = try await ReelBinary.run(
@@ -197,7 +197,7 @@ struct FirebaseTests {
     #expect(fake.objectNames.isEmpty && fake.state.withLock { $0.documents.isEmpty })
   }
 
-  @Test("mistakes are told in one line, before anything is read or written")
+  @Test("mistakes are reported in one line, before anything is read or written")
   func mistakes() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -234,7 +234,7 @@ struct FirebaseTests {
     #expect(
       try await told(bucket, environment: ["STORAGE_EMULATOR_HOST": "127.0.0.1:1/x"]).contains(
         "it holds a path"))
-    // Objects in one place and their posts in another's would be nobody's.
+    // If only one of the two services were emulated, objects and posts would be in different places.
     #expect(
       try await told(bucket, environment: ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:1"]).contains(
         "Firestore is emulated and the bucket is not"))

@@ -4,10 +4,10 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-/// A store's no says nothing against a file: `reel watch` leaves it where it is.
+/// A store's refusal is no evidence against a file: `reel watch` leaves the file where it is.
 @Suite("a store that refuses", .shortTime, .notQuick)
 struct RefusedUploadTests {
-  /// A bucket that refuses what `refuses` says, until it is told to take everything.
+  /// A bucket that refuses as specified until it is opened.
   private final class Bucket: Sendable {
     private let isOpen = Mutex(false)
     private let count = Mutex(0)
@@ -39,7 +39,7 @@ struct RefusedUploadTests {
   }
 
   @Test(
-    "a good video stays where it is, and is published once the store takes it",
+    "a good video stays where it is, and is published once the store accepts it",
     arguments: [
       (400, "InvalidArgument", 0), (400, "XMinioAdminBucketQuotaExceeded", 100), (402, "PaymentRequired", 0),
       (405, "MethodNotAllowed", 0), (411, "MissingContentLength", 0), (413, "EntityTooLarge", 100),
@@ -58,7 +58,7 @@ struct RefusedUploadTests {
         "--settle",
         "0.3",
       ], environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"])
-    // More than once: what was refused is tried again. What is none is the file's own fault all the while.
+    // More than once, since a refused upload is retried. Meanwhile a file that is not a video still fails by itself.
     try await watch.until { bucket.refusals > 1 && scene.files("no").contains("text.mp4.txt") }
     #expect(scene.files("clips") == ["good.mp4"])
     bucket.open()
@@ -69,7 +69,7 @@ struct RefusedUploadTests {
     await server.stop()
   }
 
-  @Test("one that refuses every file ends a run at the first, and says so in the store's words")
+  @Test("a store that refuses every file ends a run at the first, and its own words are quoted")
   func ingested() async throws {
     let bucket = Bucket()
     let server = try await LoopbackServer.start {
@@ -89,7 +89,7 @@ struct RefusedUploadTests {
     await server.stop()
   }
 
-  @Test("why a file was rejected is a text without anything that a terminal obeys")
+  @Test("the reason for a rejected file contains nothing that a terminal would interpret")
   func explanations() async throws {
     let scene = try WatchScene(reader: .real)
     let name = "te\u{1b}[31m\u{7}xt\u{202e}.mp4"

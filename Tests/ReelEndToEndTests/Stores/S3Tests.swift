@@ -8,15 +8,15 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// A bucket of its own at the suite's server, and what is in it.
+/// A new bucket on the suite's server, and its contents.
 struct TestBucket {
   let name = "b\(UUID().uuidString.lowercased())"
   let port: Int
   let client: S3Client
 
   /// - Parameters:
-  ///   - port: where Reel is to find it; nil for the server's own.
-  ///   - endpoint: the server's; nil for OpenStack Swift's.
+  ///   - port: The port at which Reel reaches the server; nil for the server's own.
+  ///   - endpoint: The server's endpoint; nil for OpenStack Swift's.
   init(at port: Int? = nil, endpoint: String? = nil) async throws {
     let address = try HTTPAddress(parsing: try endpoint ?? BesideSwiftS3.server().endpoint)
     self.port = port ?? address.origin.port
@@ -26,7 +26,8 @@ struct TestBucket {
       credentials: FixedCredentials(
         S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
       clock: SystemWallClock())
-    // A server that has just begun may need a moment on a busy machine; then the bucket may be there all the same.
+    // A server that has just started may need a moment on a busy machine. Then the bucket may have been made all the
+    // same.
     let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
     for _ in 0..<600 {
       switch try await client.outcome(of: request) {
@@ -38,7 +39,7 @@ struct TestBucket {
     _ = try await client.send(request)
   }
 
-  /// As `--to` names it.
+  /// The address for `--to`.
   var address: String { "s3+http://127.0.0.1:\(port)/\(name)" }
 
   func put(_ bytes: [UInt8], as name: String) async throws {
@@ -51,14 +52,14 @@ struct TestBucket {
     _ = try await client.send(S3Request(.delete, name: name, task: "remove", permission: "s3:DeleteObject"))
   }
 
-  /// Names of all objects.
+  /// The names of all objects.
   func objects() async throws -> Set<String> {
     let reply = try await client.send(
       S3Request(.get, nil, query: [("list-type", "2")], task: "list", permission: "s3:ListBucket"))
     return Set(XMLNode(parsing: reply.body)?.all("Contents").compactMap { $0["Key"] } ?? [])
   }
 
-  /// Bytes of the parts of unfinished uploads.
+  /// The number of bytes in the parts of unfinished uploads.
   func unfinishedBytes() async throws -> Int {
     let reply = try await client.send(
       S3Request(
@@ -85,7 +86,7 @@ struct S3Tests {
     "AWS_ACCESS_KEY_ID": SwiftS3Server.key.id, "AWS_SECRET_ACCESS_KEY": SwiftS3Server.key.secret,
   ]
 
-  @Test("a folder of videos becomes posts, once, whose objects are whole; the secret is nowhere")
+  @Test("a folder of videos becomes posts with whole objects, once, and the secret is never revealed")
   func ingest() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(12)
@@ -113,14 +114,14 @@ struct S3Tests {
     }
   }
 
-  @Test("a large object of another bucket of the same store becomes a post, whole")
+  @Test("a large object in another bucket of the same store becomes a post, complete")
   func withinTheStore() async throws {
     try await expectPostWithinTheStore(
       from: try await TestBucket(), to: try await TestBucket(),
       environment: Self.environment)
   }
 
-  @Test("posts in a bucket get the posters that they lack; without its keys they are left")
+  @Test("posts in a bucket get missing posters; without the bucket's keys they are left alone")
   func missingPosters() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     for name in ["clips/faststart.mp4", "clips/phone-portrait.mov", "clips/vp9.webm"] { try bench.add(name) }
@@ -145,7 +146,7 @@ struct S3Tests {
       ).isEmpty)
   }
 
-  @Test("posts in a bucket are removed, edited, and moved there and away, with the keys that are for it")
+  @Test("posts in a bucket are removed, edited, and moved there and back, with the keys given for it")
   func changes() async throws {
     let (bench, bucket) = (try Workbench(reader: .fake), try await TestBucket())
     try bench.addDistinct(3)
@@ -155,11 +156,11 @@ struct S3Tests {
     #expect(moved.status == 0, "\(moved)")
     #expect(try await bucket.objects().count == 1)
     #expect(try bench.objects().count == 2)
-    // An edit asks no bucket, and so needs no key.
+    // An edit sends nothing to the bucket, so it needs no key.
     #expect(try await bench.reel("edit", "clips/clip-00000.mp4", "--caption", "Harbour").status == 0)
     #expect(try await bench.reel("verify", "--read", "--to", to, environment: keys).status == 0)
 
-    // Keys that are there are for nobody until somebody says for whom.
+    // The keys are used only for a store that is named.
     let unnamed = try await bench.reel("move", "clips/clip-00000.mp4", "--to", "other", environment: keys)
     #expect(unnamed.status == 3 && unnamed.output.contains("--from"), "\(unnamed)")
     let back = try await bench.reel(
@@ -187,7 +188,7 @@ struct S3Tests {
     #expect(try await bench.id(of: "clips/clip-00000.mp4").isEmpty == false)
   }
 
-  @Test("two addresses of one bucket are found out: what is moved between them stays where it is")
+  @Test("two addresses of one bucket are detected, and a move between them leaves posts where they are")
   func twoAddresses() async throws {
     let (bench, bucket) = (try Workbench(reader: .fake), try await TestBucket())
     try bench.addDistinct(2)
@@ -205,7 +206,7 @@ struct S3Tests {
     #expect(try await bench.reel("prune").output == "0 removed or finished\n")
   }
 
-  @Test("no poster is made of something else that has the name of a post's video")
+  @Test("no poster is made from another object under the name of a post's video")
   func missingPosterOfAnother() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.add("clips/faststart.mp4")
@@ -232,7 +233,7 @@ struct S3Tests {
     #expect(try LibraryInspection(library: library).posters.isEmpty)
   }
 
-  @Test("a store that can't be used keeps no other one's posts from getting posters")
+  @Test("an unusable store does not keep posts in other stores from getting posters")
   func missingPostersElsewhere() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.add("clips/faststart.mp4")
@@ -250,7 +251,7 @@ struct S3Tests {
     #expect(made.errors.contains("127.0.0.1"), "\(made)")
   }
 
-  @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")
+  @Test("`kill -9` in the middle of a large file costs only the parts in transit")
   func resume() async throws {
     let proxy = try await CountingProxy.start(to: try BesideSwiftS3.server().port)
     let (bench, bucket) = (try Workbench(), try await TestBucket(at: proxy.port))
@@ -287,7 +288,7 @@ struct S3Tests {
     await proxy.stop()
   }
 
-  @Test("a page is put there with its videos, whatever the prefix is called, and the second time nothing is")
+  @Test("a page is uploaded with its videos, whatever the prefix, and nothing the second time")
   func page() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(3)
@@ -305,7 +306,7 @@ struct S3Tests {
     #expect(again.output.contains("nothing to upload: "), "\(again.output) \(again.errors)")
   }
 
-  @Test("mistakes are told in one line, before anything is read or written")
+  @Test("mistakes are reported in one line, before anything is read or written")
   func mistakes() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(1)
@@ -326,7 +327,7 @@ struct S3Tests {
         ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
         environment: environment)
       #expect(outcome.status == 1, "\(arguments): \(outcome.errors)")
-      // A run that ends says why in its summary; one that can't begin, on standard error.
+      // A run that ends gives the reason in its summary; one that can't begin, on standard error.
       let said = outcome.errors + outcome.output
       #expect(said.contains(words), "\(arguments): \(said)")
       #expect(!said.contains(" published"))
@@ -339,7 +340,7 @@ struct S3Tests {
     #expect(try await bucket.objects().isEmpty)
   }
 
-  @Test("settings come from a file and from the environment, too; a viewer's address is what they say")
+  @Test("settings also come from a file and the environment, and determine the viewers' addresses")
   func settings() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(2)
@@ -362,7 +363,7 @@ struct S3Tests {
   }
 
   @Test(
-    "`feed --presign` signs the addresses anew of the posts in the bucket that is named, and of no others")
+    "`feed --presign` signs new addresses for posts in the named bucket only")
   func renewedAddresses() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(2)
@@ -392,7 +393,7 @@ struct S3Tests {
       #expect(size == nil ? reply.body.starts(with: [0xFF, 0xD8]) : reply.body.count == size, "\(key)")
     }
 
-    // The catalog keeps what it has; the settings give the bucket and the time.
+    // The catalog keeps its addresses. The settings supply the bucket and the time.
     let kept = try await bench.reel("feed", "--json")
     #expect(kept.output.contains("X-Amz-Expires=1&") && !kept.output.contains("X-Amz-Expires=600"))
     let set = try await bench.reel(
@@ -404,7 +405,7 @@ struct S3Tests {
     #expect(usual.output.contains("X-Amz-Expires=3600&"), "\(usual.errors)")
   }
 
-  @Test("`feed --presign` says what it wants")
+  @Test("`feed --presign` says what it needs")
   func unsignable() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     for (arguments, words) in [
@@ -422,14 +423,14 @@ struct S3Tests {
 }
 
 @Suite(
-  "the binary, over moto, whose replies are its own",
+  "the binary, over moto, whose replies differ",
   .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .shortTime)
 struct MotoBinaryTests {
   private static let environment = [
     "AWS_ACCESS_KEY_ID": MotoServer.key.id, "AWS_SECRET_ACCESS_KEY": MotoServer.key.secret,
   ]
 
-  @Test("a large file and a small one become posts at once, one object each, and nothing is left begun")
+  @Test("a large and a small file become posts at once, with one object each and no unfinished upload")
   func ingest() async throws {
     let (bench, bucket) = (
       try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
@@ -449,7 +450,7 @@ struct MotoBinaryTests {
     #expect(glance.status == 0, "\(glance.output) \(glance.errors)")
   }
 
-  @Test("a large object of another bucket of the same store becomes a post, whole")
+  @Test("a large object in another bucket of the same store becomes a post, complete")
   func withinTheStore() async throws {
     let endpoint = try BesideMoto.server().endpoint
     try await expectPostWithinTheStore(
@@ -472,7 +473,7 @@ struct MotoBinaryTests {
 }
 
 extension Workbench {
-  /// One video of about `size` bytes, none of which repeat: a sample with a `free` box behind it.
+  /// Adds a video of about `size` bytes that do not repeat: a sample followed by a `free` box.
   func addLarge(_ size: Int, as name: String = "large.mp4") throws {
     var bytes = try Data(contentsOf: Self.sample("clips/faststart.mp4"))
     var draws = SplitMix64(seed: UInt64(size))

@@ -4,7 +4,7 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-/// A bucket on the wire, as far as a site needs one.
+/// A bucket's server, as far as a site needs one.
 private final class SmallBucket: Sendable {
   struct Object: Sendable {
     let bytes: [UInt8]
@@ -21,7 +21,7 @@ private final class SmallBucket: Sendable {
 
   var objects: [String: Object] { state.withLock { $0.objects } }
 
-  /// What was put and removed since the last time, in order.
+  /// Returns the objects uploaded and removed since the last call, in order.
   func takeLog() -> [String] {
     state.withLock { state in
       defer { state.log = [] }
@@ -29,7 +29,7 @@ private final class SmallBucket: Sendable {
     }
   }
 
-  /// From now on, after so many objects, others meet with `action`; nil for never.
+  /// Answers uploads with `action` after `puts` more objects; nil for never.
   func refuse(after puts: Int?, _ action: ServerAction = .close) {
     state.withLock { ($0.putsBefore, $0.action) = (puts, action) }
   }
@@ -82,7 +82,7 @@ private struct SiteBench: Sendable {
     try await publish(posts)
   }
 
-  /// Makes it `count` posts.
+  /// Publishes clips until there are `count` posts.
   func publish(_ count: Int) async throws {
     try bench.addDistinct(count)
     #expect(try await bench.reel("ingest", "clips").status == 0)
@@ -100,7 +100,7 @@ private struct SiteBench: Sendable {
     try await ReelBinary.run(arguments + more, in: bench.folder, environment: Self.keys)
   }
 
-  /// The bucket has all of the folder, byte for byte.
+  /// Checks that the bucket has everything in the folder, byte for byte.
   func expectWhole() throws {
     let site = bench.folder.appendingPathComponent("site")
     let names = try FileManager.default.subpathsOfDirectory(atPath: site.path).filter {
@@ -116,7 +116,7 @@ private struct SiteBench: Sendable {
 
 @Suite("A site in a bucket", .shortTime)
 struct SiteUploadTests {
-  @Test("is put there in an order that is whole at each moment, and again only as far as it has changed")
+  @Test("is uploaded in an order that keeps it consistent, and later only as far as it has changed")
   func order() async throws {
     let site = try await SiteBench(posts: 5)
     let bucket = site.bucket
@@ -158,14 +158,14 @@ struct SiteUploadTests {
       Set(changed.dropFirst()) == [
         "my/site/feed/3.js", "my/site/feed/3.json", "my/site/feed/index.js", "my/site/feed/index.json",
       ])
-    // What somebody has removed there comes back.
+    // An object that somebody has removed there is uploaded again.
     bucket.remove("my/site/script.js")
     #expect(try await site.page().status == 0)
     try site.expectWhole()
     await site.server.stop()
   }
 
-  @Test("that has fewer pages than before loses them once no index names them, and nothing else")
+  @Test("that has fewer pages than before loses the old ones once no index names them, and nothing else")
   func fewer() async throws {
     let site = try await SiteBench(posts: 5)
     #expect(try await site.page("--media", "copy").status == 0)
@@ -179,18 +179,18 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("loses the videos of posts that were removed, also those of an earlier run without it, and no others")
+  @Test("loses the videos of removed posts, also of an earlier run without upload, and no others")
   func removed() async throws {
     let site = try await SiteBench(posts: 5)
     #expect(try await site.page("--media", "copy").status == 0)
     site.bucket.add("my/site/media/somebody-elses.mp4")
-    // The newest, with which its page goes, and one of another page.
+    // The newest post, whose page goes with it, and one on another page.
     let posts = try await site.bench.feed()
     let videos = try [2, 0].map { try #require(posts[$0]["id"] as? String) }
     let names = try [2, 0].map { "my/site/media/" + (try #require(posts[$0]["video"] as? String)) }
     #expect(names.allSatisfy { site.bucket.objects[$0] != nil })
     #expect(try await site.bench.reel("remove", videos[0], "--keep", "1d").status == 0)
-    // The bucket is not told of this one.
+    // This run does not upload to the bucket.
     #expect(try await site.bench.reel("page", "-o", "site").status == 0)
     #expect(site.bucket.objects[names[0]] != nil)
     #expect(try await site.bench.reel("remove", videos[1]).status == 0)
@@ -199,7 +199,7 @@ struct SiteUploadTests {
     #expect(names.allSatisfy { site.bucket.objects[$0] == nil })
     #expect(site.bucket.objects["my/site/media/somebody-elses.mp4"] != nil)
     #expect(site.bucket.objects.keys.count { $0.hasPrefix("my/site/media/") } == 4)
-    // What comes back is put there again, and stays.
+    // A restored video is uploaded again, and stays.
     #expect(try await site.bench.reel("restore", videos[0]).status == 0)
     #expect(try await site.page().status == 0)
     #expect(site.bucket.objects[names[0]] != nil && site.bucket.objects[names[1]] == nil)
@@ -207,7 +207,7 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("that broke off anywhere is completed by the same command", arguments: [0, 3, 7, 14, 16])
+  @Test("an upload that broke off anywhere is completed by the same command", arguments: [0, 3, 7, 14, 16])
   func broken(puts: Int) async throws {
     let site = try await SiteBench(posts: 5)
     let denial = Array("<Error><Code>AccessDenied</Code></Error>".utf8)
@@ -224,7 +224,7 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("ends when it is told to, and goes on with the same command")
+  @Test("ends when interrupted, and continues with the same command")
   func interrupted() async throws {
     let site = try await SiteBench(posts: 5)
     site.bucket.refuse(after: 8, .silence)
@@ -245,7 +245,7 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("is not put where it would show nothing, where another page is, or into what is not a bucket")
+  @Test("is refused where it would show nothing, over another page, and for what is not a bucket")
   func refused() async throws {
     let site = try await SiteBench(posts: 2)
     let local = try await site.page()
@@ -267,7 +267,7 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("whose library stores elsewhere goes to the bucket that was named, not to the library's")
+  @Test("of a library with another store goes to the named bucket, not to the library's")
   func settings() async throws {
     let site = try await SiteBench(posts: 1)
     let ownTo = ["REEL_TO": "s3+http://127.0.0.1:1/own"]
@@ -276,7 +276,7 @@ struct SiteUploadTests {
       environment: SiteBench.keys.merging(ownTo) { $1 })
     #expect(page.status == 0, "\(page.errors)")
     try site.expectWhole()
-    // Without --to, no bucket is asked.
+    // Without --to, no bucket is contacted.
     let count = site.server.requests.count
     let plain = try await site.bench.reel("page", "-o", "site", environment: ownTo)
     #expect(plain.status == 0 && !plain.output.contains("upload") && site.server.requests.count == count)

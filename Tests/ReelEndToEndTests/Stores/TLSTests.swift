@@ -28,13 +28,13 @@ struct TLSTests {
     #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
     #expect(try LibraryInspection(library: bench.library).published.count == 2)
     #expect(store.wholeObjects == 2)
-    // Nothing of it was proved there, and that is said.
+    // The server verified nothing, which is reported.
     #expect(outcome.output.contains("gave no checksum"), "\(outcome.output)")
     await server.stop()
   }
 
   @Test(
-    "a store is reached by the proxy that the environment names, or --proxy, and none that no_proxy excepts",
+    "a store is reached through the environment's proxy or --proxy, unless no_proxy exempts it",
     arguments: ["https_proxy", "--proxy"])
   func proxy(_ way: String) async throws {
     let (bench, authority, store) = (
@@ -60,7 +60,7 @@ struct TLSTests {
     #expect(!proxy.heads.isEmpty && proxy.heads.allSatisfy { $0.hasPrefix("CONNECT store.example:443 ") })
     let asked = proxy.heads.count
     try bench.addDistinct(2)
-    // Nobody has that name, and the proxy is not asked.
+    // The name does not resolve, and the proxy is not contacted.
     let past = try await outcome(["no_proxy": "store.example"])
     #expect(past.status != 0, "\(past.output)")
     #expect(proxy.heads.count == asked)
@@ -70,7 +70,7 @@ struct TLSTests {
   }
 
   @Test(
-    "a certificate that nobody named, or for another name, ends the run in a sentence, and nothing was asked",
+    "an unknown authority or another name in the certificate ends the run before any request",
     arguments: ["tus+https", "s3+https"])
   func refused(_ scheme: String) async throws {
     let (bench, authority) = (try Workbench(), try await TestAuthority())
@@ -98,7 +98,7 @@ struct TLSTests {
   }
 }
 
-/// As much of a tus server as it takes: creation only.
+/// A minimal tus server: creation only.
 private final class TusStore: Sendable {
   private struct Upload {
     let length: Int

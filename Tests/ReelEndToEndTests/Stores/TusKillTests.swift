@@ -2,16 +2,16 @@ import Foundation
 import ReelTestServers
 import Testing
 
-/// The first python3 that is there.
+/// The first python3 that is installed.
 private enum Python {
   static let path: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
-/// `kill -9` in the middle of an upload to a tus server, and the same command again.
+/// `kill -9` in the middle of an upload to a tus server, and then the same command again.
 @Suite(.enabled(if: Python.path != nil, "SKIPPED: there is no python3"))
 struct TusKillTests {
-  /// Bytes of a part, as docs/tus.md says.
+  /// The number of bytes in a part, as stated in docs/tus.md.
   private static let part = 8 << 20
 
   @Test func aCrashCostsOnePart() async throws {
@@ -19,7 +19,7 @@ struct TusKillTests {
     try bench.addLarge(40 << 20)
     let size = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4")).count
     let server = try await Server.start()
-    // How long asking takes is nobody's to say: the server itself stops in the middle, and waits for the kill.
+    // The duration of a request can't be predicted, so the server itself stops in the middle and waits for the kill.
     try await server.hang(part: 4)
     let arguments = [
       "ingest", "clips", "--to", "tus+http://127.0.0.1:\(server.port)/files", "--json", "--library",
@@ -43,12 +43,12 @@ struct TusKillTests {
     let verified = try await bench.reel("verify", "--read", "--json")
     #expect(verified.status == 0, "\(verified.errors)")
     #expect(try verified.object()["digestsCompared"] as? Int == 1)
-    // Nothing that could be read by others names the upload but the address that viewers are given.
+    // Only the address that viewers are given reveals the upload's id.
     let id = try #require(seen.uploads.first?.id)
     #expect(!second.errors.contains(id) && !verified.output.contains(id) && !verified.errors.contains(id))
   }
 
-  /// Tests/TusServers/fake.py; it ends with this value.
+  /// Runs Tests/TusServers/fake.py, which ends when this object is released.
   private final class Server {
     struct Seen: Decodable {
       struct Upload: Decodable {
@@ -94,17 +94,17 @@ struct TusKillTests {
       process.terminate()
     }
 
-    /// What went over the wire so far.
+    /// Returns what the server has received so far.
     func seen() async throws -> Seen {
       try JSONDecoder().decode(Seen.self, from: Data(try await ask("stats").utf8))
     }
 
-    /// Takes the `part`th part from now on, and says nothing until the other side is gone.
+    /// Makes the server receive the next `part`th part without answering, until the client is gone.
     func hang(part: Int) async throws {
       _ = try await ask("faults", #"[{"method": "PATCH", "nth": \#(part), "do": "hang"}]"#)
     }
 
-    /// Asked by another program, as this one may have no HTTP.
+    /// Sends the request with another program, as this one may lack HTTP.
     private func ask(_ path: String, _ body: String? = nil) async throws -> String {
       let script = """
         import sys, urllib.request

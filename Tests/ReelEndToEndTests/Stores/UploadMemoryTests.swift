@@ -3,16 +3,16 @@ import ReelFakeGoogle
 import ReelTestSupport
 import Testing
 
-/// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
-/// servers.)
-@Suite("memory of uploads", .shortTime)
+/// Uploads hold one part each in memory, whatever the size of the file. (`scripts/bench upload` measures S3 and tus,
+/// over real servers.)
+@Suite("Memory of uploads", .shortTime)
 struct UploadMemoryTests {
   private static let size: UInt64 = 1 << 30
   private static let goal = 150_000_000
 
-  // Alone: a gigabyte on its way leaves the fakes of other tests in this process little.
+  // Only in the long form: a gigabyte in transit leaves little for the fakes of other tests in this process.
   @Test(
-    "four large files at once to Firebase stay under 150 MB",
+    "four concurrent uploads of large files to Firebase stay under 150 MB",
     .enabled(if: TestForm.isLong, "a part of the long form (REEL_LONG=1)"))
   func firebase() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start(keepsBytes: false))
@@ -51,7 +51,7 @@ struct UploadMemoryTests {
     #expect(peak > 0 && peak < Self.goal)
   }
 
-  /// A `free` box behind the video (ISO/IEC 14496-12, 8.1.2), with a hole in the file for its bytes.
+  /// Appends a `free` box to the video (ISO/IEC 14496-12, 8.1.2), with a hole in the file for its bytes.
   private static func lengthen(_ clip: URL) throws {
     let file = try FileHandle(forWritingTo: clip)
     defer { try? file.close() }
@@ -61,8 +61,8 @@ struct UploadMemoryTests {
     try file.truncate(atOffset: end + UInt64(Self.size))
   }
 
-  /// A line of proc_pid_status(5), in bytes: `RssAnon` is what the process holds now without the pages of its files (of
-  /// a build for debugging those are some fifty megabytes), `VmHWM` the most that it ever had with them.
+  /// Returns the value of a line of proc_pid_status(5) in bytes. `RssAnon` is the present memory without the pages of
+  /// files (some fifty megabytes in a debug build), and `VmHWM` the peak including them.
   private static func bytes(_ name: String, _ status: String?) -> Int? {
     let line = status?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
     return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }

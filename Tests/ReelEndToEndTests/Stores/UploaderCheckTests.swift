@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `reel uploader check`, and publishing through programs of the user's own.
+/// `reel uploader check`, and publishing through the user's own programs.
 @Suite struct UploaderCheckTests {
   private static let adapters = ["folder.py", "folder.sh"]
 
@@ -28,7 +28,7 @@ import Testing
   @Test func aBrokenAdapterIsTold() async throws {
     let bench = try Workbench()
     let folder = bench.folder.appendingPathComponent("store")
-    // Says that it removed, and did not.
+    // The adapter claims to have removed an object, but has not.
     let honest = try String(contentsOfFile: adapter("folder.sh"), encoding: .utf8)
     let script = honest.replacingOccurrences(of: "rm -f \"$target\"", with: ":")
     #expect(script != honest)
@@ -45,7 +45,7 @@ import Testing
     #expect(checked.output.contains("fails 3 of 5 checks"))
   }
 
-  @Test("an adapter that removes nothing, and says so, keeps every promise that it makes")
+  @Test("an adapter that says it removes nothing keeps every promise that it makes")
   func lasting() async throws {
     let bench = try Workbench()
     let honest = try String(contentsOfFile: adapter("folder.sh"), encoding: .utf8)
@@ -90,7 +90,7 @@ import Testing
     let again = try await bench.reel("ingest", "clips", "--to", to, "--json", environment: environment)
     #expect(try summary(again)["duplicates"] as? Int == 5)
 
-    // Its variables may be secrets: it gets them where it is named.
+    // An adapter's variables may be secrets, so it gets them only if it is named.
     #expect(try await bench.reel("verify", "--read", "--to", to, environment: environment).status == 0)
     try FileManager.default.removeItem(atPath: folder.path + "/north/" + (stored.first ?? ""))
     #expect(try await bench.reel("verify", "--to", to, environment: environment).status == 3)
@@ -110,7 +110,7 @@ import Testing
     let run = try await bench.reel(
       "ingest", "clips", "--limit-rate", "\(bytes)", "--public-base-url", "https://media.example/v/")
     #expect(run.status == 0, "\(run.errors)")
-    // Two files of a second each, whatever else the machine does; a little may go at once.
+    // Two files at one second each, however busy the machine is. A little may be sent at once.
     #expect(ContinuousClock.now - start >= .seconds(1.8))
     #expect(try await bench.reel("feed", "--json").output.contains("https://media.example/v/"))
   }

@@ -2,9 +2,9 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// `docs/answers.schema.json`, which every answer in JSON is held against, whichever test asked for it.
+/// `docs/answers.schema.json`, against which every JSON answer in any test is validated.
 enum AnswerSchema {
-  /// The names of the commands that it speaks of.
+  /// The names of the commands in the schema.
   static let commands = Set(HelpTests.commands.map { $0.words.joined(separator: " ") })
     .intersection(definitions.keys)
   static let definitions = schema("answers")["$defs"]?.members ?? [:]
@@ -18,16 +18,16 @@ enum AnswerSchema {
     return value ?? .null
   }
 
-  /// What is wrong with the answer of a command; empty where it printed none, or is to print something else.
-  /// - Parameter arguments: as the command got them.
+  /// Returns the problems of a command's answer. There are none if it printed no JSON, or was not asked for any.
+  /// - Parameter arguments: The arguments that the command got.
   static func problems(of output: String, _ arguments: [String]) -> [String] {
     guard arguments.contains("--json"),
       let answer = try? JSONDecoder().decode(JSONValue.self, from: Data(output.utf8))
     else { return [] }
-    // A launcher's own arguments may stand before it.
+    // A launcher's own arguments may come first.
     let name =
       arguments.indices.lazy.map { HelpTests.name(of: Array(arguments[$0...])) }.first { !$0.isEmpty } ?? ""
-    // Its default.
+    // The default subcommand.
     let command = name == "cache" ? "cache show" : name
     let isFrameOnly = Set(answer.members.keys) == ["v", "ok", "problems"]
     let definition = isFrameOnly && answer["ok"] == .bool(false) ? "couldNotRun" : command

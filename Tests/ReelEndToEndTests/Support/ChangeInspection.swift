@@ -3,7 +3,7 @@ import ReelCrypto
 import ReelLibrary
 import Testing
 
-/// What always holds of posts that are removed, restored, edited and moved (docs/remove.md), counted from the folders and
+/// Checks the invariants of posts that are removed, restored, edited and moved (docs/remove.md), from the folders and
 /// the tables themselves. It shares no code with Reel.
 struct ChangeInspection {
   struct Post: Equatable {
@@ -15,7 +15,7 @@ struct ChangeInspection {
     let author: String
     let size: Int64
     let caption: String?
-    /// The poster that its document shows.
+    /// The poster in the post's document.
     let poster: String?
   }
   struct Removed: Equatable {
@@ -32,24 +32,24 @@ struct ChangeInspection {
     let digest: Data
   }
 
-  /// In the feed, by id.
+  /// The posts in the feed, by id.
   let posts: [String: Post]
   let removed: [String: Removed]
-  /// Changes that have not been struck out.
+  /// The number of changes that have not been deleted from the catalog.
   let open: Int
   let unfinished: Int
   let untold: Int
   private let posters: [Poster]
-  /// Keys that rows name, by store.
+  /// The keys that rows name, by store.
   private let named: [String: Set<String>]
   private let damage: [String]
   private let folders: [String: URL]
   private let objects: [String: Set<String>]
 
-  /// - Parameter others: folders that posts are moved to, beside the library's own store.
+  /// - Parameter others: The folders that posts are moved to, beside the library's own store.
   init(library: URL, others: [URL] = []) throws {
     let files = FileManager.default
-    // Looked at in a copy: opening it here would recover it, and that is Reel's to do.
+    // Uses a copy, because opening the original would recover it, which is Reel's task.
     let copy = files.temporaryDirectory.appendingPathComponent("reel-inspection-\(UUID().uuidString)")
     defer { try? files.removeItem(at: copy) }
     try files.createDirectory(at: copy, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ struct ChangeInspection {
       do {
         try files.copyItem(at: original, to: copy.appendingPathComponent(name))
       } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
-        // It is not there, or not any more.
+        // The file does not exist, or no longer does.
         continue
       }
     }
@@ -117,7 +117,7 @@ struct ChangeInspection {
     }
   }
 
-  /// Every sentence of what always holds that does not hold.
+  /// Returns the violated invariants.
   func broken() -> [String] {
     var broken = damage
     for post in posts.values {
@@ -143,7 +143,7 @@ struct ChangeInspection {
     return broken.sorted()
   }
 
-  /// The same, and that nothing is left half done.
+  /// Returns the violated invariants, and everything that is left half done.
   func brokenAtRest() -> [String] {
     var broken = self.broken()
     if open > 0 { broken.append("\(open) changes are open") }
@@ -162,7 +162,7 @@ struct ChangeInspection {
     return broken
   }
 
-  /// As Reel writes it.
+  /// Formats an id as Reel does.
   private static func id(_ hex: String) -> String {
     var digits = Array(hex.lowercased())
     for place in [20, 16, 12, 8] where digits.count > place { digits.insert("-", at: place) }
@@ -176,12 +176,12 @@ struct ChangeInspection {
   }
 }
 
-/// What streams of events told of changes. A last line that was cut off told nothing.
+/// The changes reported in streams of events. A truncated last line does not count.
 struct ToldChanges {
-  /// The ids of posts, by the type of event.
+  /// The ids of posts by the type of event.
   private(set) var ids: [String: [String]] = [:]
   private(set) var captions: [String: Set<String>] = [:]
-  /// The stores' names.
+  /// The names of the stores.
   private(set) var moves: [String: Set<String>] = [:]
 
   init(in folder: URL) throws {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Everything that was done to the files of a folder, in order, as `Tests/SystemShim/shim.c` wrote it down: a line
-/// for each, and behind some of them bytes.
+/// All changes to the files of a folder, in order, as recorded by `Tests/SystemShim/shim.c`: a line for each, some
+/// followed by bytes.
 struct DiskRecord {
   enum Step {
     /// A process begins: no descriptor is open.
@@ -11,7 +11,7 @@ struct DiskRecord {
     case write(descriptor: Int, offset: Int, bytes: Data)
     case truncate(descriptor: Int, size: Int)
     case sync(descriptor: Int)
-    /// What it was to write may be lost, whatever a later sync says.
+    /// The data concerned may be lost, whatever a later sync says.
     case failedSync(descriptor: Int)
     case syncAll
     case rename(String, to: String)
@@ -19,7 +19,7 @@ struct DiskRecord {
     case unlink(String)
     case makeFolder(String)
     case removeFolder(String)
-    /// Written to standard output.
+    /// Bytes written to standard output.
     case tell(Data)
   }
   var steps: [Step] = []
@@ -28,7 +28,7 @@ struct DiskRecord {
     let line: String
   }
 
-  /// Of nothing.
+  /// An empty record.
   init() {}
 
   init(_ file: URL) throws {
@@ -41,8 +41,8 @@ struct DiskRecord {
     }
   }
 
-  /// As if whoever wrote had not synced what lies at such paths.
-  /// - Parameter first: those before this step stay.
+  /// Removes the syncs of matching paths, as if the process had not made them.
+  /// - Parameter first: Syncs before this step are kept.
   mutating func forgetSyncs(after first: Int = 0, _ isForgotten: (String) -> Bool) {
     var paths: [Int: String] = [:]
     steps = steps.enumerated().filter { number, step in

@@ -1,7 +1,7 @@
 import Foundation
 import ReelIngest
 
-/// What `--events` wrote, read as any program would.
+/// The events that `--events` wrote, parsed as any program would.
 struct EventLog {
   struct End {
     let type: String
@@ -9,7 +9,7 @@ struct EventLog {
     let message: String?
   }
   let events: [[String: Any]]
-  /// Those that ended a file.
+  /// The events that ended a file.
   private let ended: [[String: Any]]
 
   init(_ file: URL) throws {
@@ -29,12 +29,12 @@ struct EventLog {
 
   var types: [String] { events.map { $0["type"] as? String ?? "" } }
 
-  /// How many ends each file had.
+  /// Returns how many terminal events each file had.
   func endsByFile() -> [Int: Int] {
     ended.reduce(into: [:]) { $0[$1["file"] as? Int ?? -1, default: 0] += 1 }
   }
 
-  /// The end of each file, by its name.
+  /// Returns the end of each file, by its name.
   func ends() -> [String: End] {
     ended.reduce(into: [:]) { ends, event in
       let error = event["error"] as? [String: Any]

@@ -1,24 +1,24 @@
 import Foundation
 
-/// A disk, or two, that a `DiskRecord` is played to, and what may be on it when the power goes.
+/// A model of a disk, or two, on which a `DiskRecord` is replayed, and of what it may hold after a power loss.
 ///
-/// Two rules of what a sync makes durable are modelled:
+/// Two rules for what a sync makes durable are modeled:
 ///
-/// - `.onlyWhatWasSynced`, what POSIX promises and no more. Bytes and length of a file are durable once that file was
-///   synced; a name (made, moved, removed) once its folder was. Everything else is there or not, each change by
-///   itself and in any order, bytes by sectors of 512.
-/// - `.journal`, as ext4 (`data=ordered`) and XFS do it. Names reach the disk in the order in which they were changed,
-///   and any sync that ends takes all changes of names before it along. Bytes are as above.
+/// - `.onlyWhatWasSynced`: what POSIX promises and no more. A file's bytes and length are durable once the file was
+///   synced, and a name (made, moved, removed) once its folder was. Everything else survives or not, each change
+///   independently and in any order, with bytes in sectors of 512.
+/// - `.journal`: the behavior of ext4 (`data=ordered`) and XFS. Changes of names reach the disk in order, and any
+///   completed sync makes all earlier changes of names durable. Bytes are as above.
 ///
-/// In both a move is one step, a sector is written whole or not at all, and what a sync that failed was to write may
-/// be lost for good, whatever later ones say (Linux marks such pages clean). Shared memory (`-shm`) is never synced:
-/// anything may stand in it.
+/// Under both rules a move is atomic, a sector is written completely or not at all, and the data of a failed sync may
+/// be lost for good, whatever later syncs say (Linux marks such pages clean). Shared memory (`-shm`) is never synced,
+/// so it may hold anything.
 struct ImaginedDisk {
   enum Rule: CaseIterable {
     case onlyWhatWasSynced, journal
   }
 
-  /// What becomes of what was not synced.
+  /// What happens to data that was not synced.
   enum Fate: CaseIterable {
     case allLost, allKept, someLost, sectorsLost
   }
@@ -33,7 +33,7 @@ struct ImaginedDisk {
     /// Whether it is on the other disk.
     let isElsewhere: Bool
     var durable = Data()
-    /// Not synced yet; `isLost` when a sync of it failed.
+    /// The changes that are not synced yet. `isLost` is true once a sync of the change has failed.
     var pending: [(change: Change, isLost: Bool)] = []
   }
 
@@ -47,7 +47,7 @@ struct ImaginedDisk {
     case remove(Place)
     case move(Place, Place, Int)
 
-    /// The folder of the name; of a move, which never leaves its disk, that of the old one.
+    /// The folder of the name. For a move, which never leaves its disk, it is that of the old name.
     var folder: Int {
       switch self {
       case .add(let place, _), .remove(let place), .move(let place, _, _): place.folder
@@ -70,13 +70,13 @@ struct ImaginedDisk {
   private var durableNames: [Place: Int] = [:]
   private var pendingNames: [Naming] = []
   private var descriptors: [Int: Int] = [:]
-  /// What was told on standard output.
+  /// The bytes written to standard output.
   private(set) var told = Data()
 
   /// - Parameters:
-  ///   - root: an existing folder, in which everything happens.
-  ///   - otherDisk: a folder in it where the other disk is mounted, which has names and syncs of its own.
-  ///   - held: what is durable at the beginning: files by their paths in the root, nil for a folder.
+  ///   - root: An existing folder in which everything happens.
+  ///   - otherDisk: A folder in it where the other disk is mounted, which has names and syncs of its own.
+  ///   - held: What is durable at the beginning: files by their paths in the root, nil for a folder.
   init(root: URL, rule: Rule, otherDisk: String? = nil, holding held: [(path: String, bytes: Data?)] = []) {
     self.root = root.path
     self.rule = rule
@@ -89,7 +89,7 @@ struct ImaginedDisk {
     pendingNames = []
   }
 
-  // MARK: While there is power
+  // MARK: Before the power loss
 
   mutating func play(_ step: DiskRecord.Step) {
     switch step {
@@ -148,7 +148,7 @@ struct ImaginedDisk {
     }
   }
 
-  /// Only the library's store is synced so, which is not on the other disk.
+  /// Only the library's store is synced like this, and it is not on the other disk.
   private mutating func syncAll() {
     for node in nodes.indices where !nodes[node].isElsewhere { settleBytes(of: node) }
     let folders = nodes.map(\.isElsewhere)
@@ -189,7 +189,7 @@ struct ImaginedDisk {
     }
   }
 
-  // MARK: Places
+  // MARK: Paths
 
   private func components(_ path: String) -> [String]? {
     guard path == root || path.hasPrefix(root + "/") else { return nil }
@@ -212,9 +212,9 @@ struct ImaginedDisk {
     return node(at: parent).map { Place(folder: $0, name: name) }
   }
 
-  // MARK: The power goes
+  // MARK: The power loss
 
-  /// Writes what is left into the root, which holds nothing of it.
+  /// Writes what survives into the root, which must be empty.
   func leave(_ fate: Fate, _ generator: inout some RandomNumberGenerator) throws {
     var names = durableNames
     for naming in survivingNames(fate, &generator) { Self.apply(naming, to: &names) }
@@ -270,7 +270,7 @@ struct ImaginedDisk {
     return bytes
   }
 
-  /// Cut where the disk's sectors begin.
+  /// Splits bytes at the boundaries of the disk's sectors.
   private static func sectors(_ offset: Int, _ bytes: Data) -> [(Int, Data)] {
     var found: [(Int, Data)] = []
     var at = offset

@@ -3,8 +3,8 @@ import ReelCrypto
 import ReelLibrary
 import Testing
 
-/// Counts what always holds (docs/publish.md) from the store and the catalog themselves. It shares no code with Reel:
-/// it reads the tables and the folder.
+/// Checks the invariants of docs/publish.md in the store and the catalog themselves. It shares no code with Reel: it
+/// reads the tables and the folder.
 struct LibraryInspection {
   struct Published: Equatable {
     let key: String
@@ -21,10 +21,10 @@ struct LibraryInspection {
   }
   let published: [Published]
   let posters: [Shown]
-  /// Posts whose documents show a poster.
+  /// The number of posts whose documents have a poster.
   let postsWithPoster: Int
   let unfinished: Int
-  /// Keys that any row names.
+  /// The keys that any row names.
   let named: Set<String>
   let objects: Set<String>
   let leftovers: [String]
@@ -40,22 +40,22 @@ struct LibraryInspection {
       (files.fileExists(atPath: store.path) ? try files.contentsOfDirectory(atPath: store.path) : [])
         .filter { $0 != ".reel-tmp" })
     leftovers = (try? files.contentsOfDirectory(atPath: library.appendingPathComponent("tmp").path)) ?? []
-    // Looked at in a copy: opening it here would recover it, and that is Reel's to do.
+    // Uses a copy, because opening the original would recover it, which is Reel's task.
     let copy = files.temporaryDirectory.appendingPathComponent("reel-inspection-\(UUID().uuidString)")
     defer { try? files.removeItem(at: copy) }
     try files.createDirectory(at: copy, withIntermediateDirectories: true)
-    // The journal is there while the catalog is made, before it has a write-ahead log.
+    // A journal exists while the catalog is being created, before it has a write-ahead log.
     for name in ["catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-journal"] {
       let original = library.appendingPathComponent(name)
       do {
         try files.copyItem(at: original, to: copy.appendingPathComponent(name))
       } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
-        // It is not there, or not any more.
+        // The file does not exist, or no longer does.
         continue
       }
     }
     let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
-    // A process that died while it made the catalog has promised nothing yet.
+    // A process that died while creating the catalog has promised nothing yet.
     guard try catalog.number("SELECT count(*) FROM sqlite_schema WHERE name = 'intent'") == 1 else {
       (published, posters, postsWithPoster, named, pages, unfinished, untold) = ([], [], 0, [], [], 0, 0)
       return
@@ -85,7 +85,7 @@ struct LibraryInspection {
     untold = try catalog.value("SELECT count(*) FROM outbox") ?? -1
   }
 
-  /// Every sentence of "what always holds" that does not hold.
+  /// Returns the violated sentences of "what always holds".
   func broken() throws -> [String] {
     var broken: [String] = []
     for post in published {
@@ -120,7 +120,7 @@ struct LibraryInspection {
     return broken
   }
 
-  /// The same, and that nothing is left half done: for after a run that came to its end.
+  /// Returns the violated invariants, and everything left half done, after a run that was completed.
   func brokenAfterCompletion() throws -> [String] {
     var broken = try self.broken()
     if unfinished > 0 { broken.append("\(unfinished) intents are unfinished") }
@@ -132,7 +132,7 @@ struct LibraryInspection {
   }
 }
 
-/// Holds a list of what is broken to be empty, and shows it when it isn't.
+/// Expects a list of violations to be empty, and shows it if it isn't.
 func expectNothing(
   _ broken: [String], _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `Samples/manifest.json`: what each sample is.
+/// `Samples/manifest.json`, which describes each sample.
 struct Manifest: Decodable {
   struct Sample: Decodable {
     let path: String

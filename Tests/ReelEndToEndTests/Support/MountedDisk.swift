@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A real file system of some megabytes, in a file, for tests that may mount one.
+/// A real file system of some megabytes in a file, for tests that may mount one.
 final class MountedDisk: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     /// With blocks of 1 kB, four to a page of memory.
@@ -56,18 +56,18 @@ final class MountedDisk: Sendable {
     try? FileManager.default.removeItem(at: folder.deletingLastPathComponent())
   }
 
-  /// Those that this process may make and mount here.
+  /// The kinds that this process may make and mount here.
   static let possible = Kind.allCases.filter { (try? MountedDisk($0)) != nil }
 
-  /// Names those that can't be had, for the reason why they are left out.
+  /// The names of the kinds that are not available, for the reason why they are skipped.
   static let missing = Kind.allCases.filter { !possible.contains($0) }.map(\.rawValue)
 
-  /// Fills it, but for so many bytes at the end.
+  /// Fills the disk up to the last `rest` bytes.
   func fill(leaving rest: Int) throws {
     let file = open(filler, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     defer { close(file) }
-    // What is on its way to the disk takes its room only there.
+    // Data in transit to the disk takes up space only once it arrives.
     for size in [65_536, 1024, 1024] {
       let bytes = [UInt8](repeating: 0xA5, count: size)
       while write(file, bytes, size) > 0 {}

@@ -2,23 +2,23 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// A library with a history that was written down: a run that was killed, one to its end, and the doctor's.
+/// A library with a recorded history: a run that was killed, a complete one, and the doctor's.
 struct PowerLossScene {
   private(set) var record: DiskRecord
   private let bench: Workbench
   private let clips: Int
-  /// The posts that were told before the power went.
+  /// The posts that were reported before the power loss.
   private var announced: Set<String> = []
-  /// The disk while there was power, as far as it was played: the next cut is mostly a little later.
+  /// The disk as far as it has been replayed. The next cut is usually a little later.
   private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
 
-  /// - Parameter fault: for `REEL_SHIM_FAULT` of the first run, which is not killed then.
+  /// - Parameter fault: `REEL_SHIM_FAULT` for the first run, which is then not killed.
   init(clips: Int, fault: String? = nil) async throws {
     bench = try Workbench(reader: .fake)
     self.clips = clips
     try bench.addDistinct(clips)
     let log = bench.folder.appendingPathComponent("record")
-    // What is in flight is another boot's afterwards, and its leases are to be over by then.
+    // After the power loss, unfinished work belongs to another boot. By then its leases should have ended.
     let recording = ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
     let first = fault.map { ["REEL_SHIM_FAULT": $0] } ?? ["REEL_DIE_AT": "uploaded:2"]
     for settings in [first, [:]] {
@@ -30,18 +30,18 @@ struct PowerLossScene {
     let doctor = try await bench.reel("doctor", "--fix", environment: environment)
     #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors)")
     record = try DiskRecord(log)
-    // Whatever renewed a lease last: on a fast machine a library is brought up sooner than that ends.
+    // Waits for leases to end. On a fast machine, recovery would otherwise come sooner.
     try await Task.sleep(for: .milliseconds(1_100))
     try FileManager.default.removeItem(at: log)
   }
 
-  /// As if whoever wrote had not synced what lies at such paths.
+  /// Removes the syncs of matching paths, as if the process had not made them.
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
     played = nil
     record.forgetSyncs(isForgotten)
   }
 
-  /// Puts in the library's place what is left of it when the power goes after the first `cut` steps.
+  /// Replaces the library by what survives a power loss after the first `cut` steps.
   mutating func cutPower(after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64)
     throws
   {
@@ -55,19 +55,19 @@ struct PowerLossScene {
     announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
   }
 
-  /// What does not hold, before anybody has touched it.
+  /// Returns the violations before any process has touched the library.
   func broken() throws -> [String] {
     guard bench.hasCatalog else { return announced.isEmpty ? [] : ["no catalog, and posts were told"] }
     let inspection = try LibraryInspection(library: bench.library)
     return try inspection.broken() + inspection.missing(of: announced)
   }
 
-  /// Brings the library up with the real binary, on a machine that was started anew.
+  /// Recovers the library with the real binary, on a machine that was rebooted.
   func bringUp(_ comment: Comment) async throws {
     let boot = try await bench.otherBoot()
     if bench.hasCatalog {
       let doctor = try await bench.reel("doctor", "--fix", "--read", "--json", environment: boot)
-      // What was in flight is told until the next run has gone on with it.
+      // Unfinished intents are reported until the next run has resumed them.
       let left = try doctor.object()["left"] as? [[String: Any]] ?? []
       #expect(left.allSatisfy { $0["kind"] as? String == "intent.waiting" }, "\(doctor.output) \(comment)")
       #expect(doctor.status == (left.isEmpty ? 0 : 3), "\(doctor.output) \(doctor.errors) \(comment)")

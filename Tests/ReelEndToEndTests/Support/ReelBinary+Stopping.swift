@@ -3,7 +3,7 @@ import Foundation
 extension ReelBinary.Running {
   private struct EndedBefore: Error {}
 
-  /// Waits until something is so; an end that comes first is an error.
+  /// Waits until `isSo` returns true. It is an error if the process ends first.
   func until(_ isSo: () throws -> Bool) async throws {
     while try !isSo() {
       guard process.isRunning else { throw EndedBefore() }
@@ -13,10 +13,10 @@ extension ReelBinary.Running {
 
   private struct NeverStopped: Error {}
 
-  /// Waits until the process has stopped itself, as `REEL_FAILPOINT=…=stop` makes it.
+  /// Waits until the process has stopped itself because of `REEL_FAILPOINT=…=stop`.
   func untilStopped() async throws {
     let path = "/proc/\(process.processIdentifier)/stat"
-    // As long as it takes on a crowded machine; an end that comes first is no stop.
+    // Waits as long as a busy machine needs. It is an error if the process ends first.
     while process.isRunning {
       let stat = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
       if stat.split(separator: ")").last?.hasPrefix(" T") == true { return }
@@ -25,7 +25,7 @@ extension ReelBinary.Running {
     throw NeverStopped()
   }
 
-  /// Whether `signal` was sent to it and not taken yet; two of the same at once are one.
+  /// Whether `signal` was sent to the process and is still pending. Several of the same count as one.
   func hasPending(_ signal: Int32) -> Bool {
     let path = "/proc/\(process.processIdentifier)/status"
     let status = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 import ReelTestSupport
 
-/// The real binary, as a user runs it: built beside these tests.
+/// The real binary, as a user runs it, built beside these tests.
 struct ReelBinary {
-  /// What a run of it gave.
+  /// The results of a run.
   struct Outcome {
     let status: Int32
     let wasKilled: Bool
@@ -20,7 +20,7 @@ struct ReelBinary {
     }
   }
 
-  /// A run that is on.
+  /// A run in progress.
   final class Running {
     let process = Process()
     fileprivate let ended = Signal()
@@ -38,7 +38,7 @@ struct ReelBinary {
       (try? String(contentsOf: captured.appendingPathComponent("err"), encoding: .utf8)) ?? ""
     }
 
-    /// Whether it says `words` on standard error; waits for that, or for its end.
+    /// Returns whether the process writes `words` to standard error. Waits for that, or for its end.
     func says(_ words: String) async throws -> Bool {
       while true {
         let isRunning = process.isRunning
@@ -48,7 +48,7 @@ struct ReelBinary {
       }
     }
 
-    /// Waits for the end, without a thread: the tests have as few as there are cores.
+    /// Waits for the end without blocking a thread, as the tests have only as many as there are cores.
     func outcome() async throws -> Outcome {
       await ended.wait()
       defer { try? FileManager.default.removeItem(at: captured) }
@@ -65,12 +65,12 @@ struct ReelBinary {
     }
   }
 
-  /// The folder that the build put the programs in.
+  /// The folder with the built programs.
   static var folder: URL {
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   }
 
-  /// Whether it can be told where to fail (`REEL_FAILPOINT`): a debug build.
+  /// Whether `REEL_FAILPOINT` works: only in a debug build.
   static var hasFailpoints: Bool {
     #if DEBUG
       true
@@ -86,13 +86,13 @@ struct ReelBinary {
     Checkout.root
   }
 
-  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  /// The sanitizer options of `scripts/test --long`, which apply to the programs, too.
   private static let sanitizerOptions = ProcessInfo.processInfo.environment
     .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
 
   /// - Parameters:
-  ///   - launcher: a program, and its arguments, that runs the binary; empty for none.
-  ///   - appendingProgram: whether the launcher is told the program; without it, only its arguments.
+  ///   - launcher: A program that runs the binary, with its arguments; empty for none.
+  ///   - appendingProgram: Whether the program's path is passed to the launcher, in addition to the arguments.
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil,
     program: URL = url, launcher: [String] = [], appendingProgram: Bool = true
@@ -108,7 +108,7 @@ struct ReelBinary {
       launcher.isEmpty
       ? arguments : launcher.dropFirst() + (appendingProgram ? [program.path] : []) + arguments
     process.currentDirectoryURL = folder
-    // Where a deadline or a lease is not what is looked at, a machine may be as slow as it is: who is stopped renews none.
+    // Unless a test is about a deadline or a lease, a slow machine must not matter. A stopped process renews no lease.
     var defaults = [
       "HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "REEL_DEADLINE": "600",
     ]
@@ -121,15 +121,15 @@ struct ReelBinary {
     let ended = running.ended
     process.terminationHandler = { _ in ended.fire() }
     try Spawning.alone { try process.run() }
-    // Foundation keeps the process and what it holds; and with over a thousand descriptors open its `Process.run`
-    // reads beyond the list of them (swift-corelibs-foundation, `findMaximumOpenFromProcSelfFD`).
+    // Foundation keeps the process and its files. With over a thousand descriptors open, its `Process.run` reads beyond
+    // their list (swift-corelibs-foundation, `findMaximumOpenFromProcSelfFD`).
     try output.close()
     try errors.close()
     return running
   }
 
-  /// What `nohup` or a shell's `&` told these tests to ignore would be ignored by the programs they start, too, and
-  /// those that are sent such a signal would go on.
+  /// Signals that `nohup` or a shell's `&` made these tests ignore would be ignored by the programs they start, too.
+  /// Those programs would then survive such a signal.
   private static let signalsHaveTheirDefaults: Void = {
     for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
   }()
@@ -146,7 +146,7 @@ struct ReelBinary {
     try await start(arguments, in: folder, environment: environment, input: input).outcome()
   }
 
-  /// Another program, such as a shell that pipes Reel somewhere.
+  /// Runs another program, such as a shell that pipes Reel's output.
   static func runProgram(
     _ program: String, _ arguments: [String], in folder: URL, environment: [String: String] = [:]
   ) async throws -> Outcome {
@@ -156,7 +156,7 @@ struct ReelBinary {
   }
 }
 
-/// Something that happens once.
+/// An event that happens once.
 final class Signal: Sendable {
   private struct State {
     var hasFired = false
@@ -185,6 +185,6 @@ final class Signal: Sendable {
 }
 
 extension String {
-  /// What a command said, without the lines that only tell how far it is: it writes them where it takes long.
+  /// A command's output without the lines that only show progress, which it prints when it takes long.
   var withoutProgress: String { replacing(#/(?m)^\d+/\d+…? files.*\n/#, with: "") }
 }

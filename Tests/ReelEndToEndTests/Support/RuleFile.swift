@@ -1,6 +1,6 @@
 import Foundation
 
-/// A real file for a rule: a sample, or one made of a sample.
+/// A real file for a rule: a sample, or one made from a sample.
 struct RuleFile: Sendable {
   private let names: [String]
   private let make: @Sendable (URL) throws -> Void
@@ -10,13 +10,13 @@ struct RuleFile: Sendable {
     self.make = make
   }
 
-  /// Makes it, or them, in `folder`.
+  /// Makes the file, or the files, in `folder`.
   func place(in folder: URL) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for name in names { try make(folder.appendingPathComponent(name)) }
   }
 
-  /// A sample such as `clips/faststart.mp4`, under its own or other names, its bytes changed or not.
+  /// A sample such as `clips/faststart.mp4`, under its own or other names, with its bytes changed or not.
   static func sample(
     _ path: String, as names: String..., change: @escaping @Sendable (inout [UInt8]) -> Void = { _ in }
   ) -> RuleFile {
@@ -45,9 +45,9 @@ struct RuleFile: Sendable {
   }
 }
 
-/// Changes of a sample's bytes.
+/// Changes to a sample's bytes.
 enum RepairSession {
-  /// Where the last `text` stands.
+  /// Returns the last position of `text`.
   private static func last(_ text: String, in bytes: [UInt8]) -> Int? {
     let wanted = Array(text.utf8)
     return bytes.indices.reversed().first { bytes[$0...].starts(with: wanted) }
@@ -57,13 +57,13 @@ enum RepairSession {
     bytes.replaceSubrange(offset..<(offset + new.count), with: new)
   }
 
-  /// The movie header says a duration a thousand times as long (ISO/IEC 14496-12, 8.2.2).
+  /// Makes the movie header state a duration a thousand times as long (ISO/IEC 14496-12, 8.2.2).
   static func claimLong(_ bytes: inout [UInt8]) {
     guard let header = last("mvhd", in: bytes) else { return }
     set(&bytes, at: header + 20, [0, 0x20, 0, 0])
   }
 
-  /// Another format in the sample entry, and another size in there and in the track's header.
+  /// Sets another format in the sample entry, and another size there and in the track header.
   static func setEntry(_ bytes: inout [UInt8], _ format: String, size: (UInt8, UInt8)?) {
     guard let entry = last("avc1", in: bytes) else { return }
     set(&bytes, at: entry, Array(format.utf8))
@@ -74,7 +74,7 @@ enum RepairSession {
     set(&bytes, at: track + 80, [0, size.0, 0, 0, 0, size.1, 0, 0])
   }
 
-  /// Each frame of the sound says two channels (ISO/IEC 11172-3, 2.4.2.3, mode).
+  /// Makes every audio frame state two channels (ISO/IEC 11172-3, 2.4.2.3, mode).
   static func makeStereo(_ bytes: inout [UInt8]) {
     for place in bytes.indices.dropLast(3) where bytes[place...].starts(with: [0xFF, 0xFD]) {
       // With padding, or without.
@@ -82,8 +82,8 @@ enum RepairSession {
     }
   }
 
-  /// An FLV of which nothing tells when its `kinds` of tags are shown (9 is video, 8 is sound), without the
-  /// metadata `key`.
+  /// Zeros the timestamps of an FLV's tags of the given `kinds` (9 is video, 8 is audio), and removes the metadata
+  /// `key`.
   static func forgetTimes(_ bytes: inout [UInt8], of kinds: Set<UInt8>, _ key: String) {
     if let place = last(key, in: bytes) { bytes[place] = UInt8(ascii: "x") }
     var tag = 13
@@ -93,8 +93,7 @@ enum RepairSession {
     }
   }
 
-  /// A box that every reader skips.
-  /// The beginning of a C2PA manifest, in the box that one stands in.
+  /// Appends the beginning of a C2PA manifest in its box.
   static func addManifest(_ bytes: inout [UInt8]) {
     let name: [UInt8] = [
       0xD8, 0xFE, 0xC3, 0xD6, 0x1B, 0x0E, 0x48, 0x3C, 0x92, 0x97, 0x58, 0x28, 0x87, 0x7E, 0xC4, 0x81,

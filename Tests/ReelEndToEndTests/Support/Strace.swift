@@ -1,10 +1,10 @@
 import Foundation
 
-/// Shows the system calls of the real binary.
+/// Records the system calls of the real binary.
 enum Strace {
   static let path = "/usr/bin/strace"
 
-  /// Whether there is one here that may trace.
+  /// Whether strace is installed and may trace.
   static let isPossible: Bool = {
     guard FileManager.default.isExecutableFile(atPath: path) else { return false }
     let process = Process()

@@ -2,7 +2,7 @@ import Foundation
 import ReelTestSupport
 
 extension Workbench {
-  /// The environment of the same machine after it was started anew.
+  /// Returns the environment of the same machine after a reboot.
   func otherBoot() async throws -> [String: String] {
     let boot = folder.appendingPathComponent("boot-id")
     try Data("11111111-2222-4333-8444-555555555555\n".utf8).write(to: boot)
@@ -10,20 +10,20 @@ extension Workbench {
   }
 }
 
-/// `Tests/SystemShim/shim.c`, preloaded into the real binary: system calls that fail, a record of what is written,
-/// another clock.
+/// `Tests/SystemShim/shim.c`, preloaded into the real binary. It makes system calls fail, records what is written, and
+/// changes the clock.
 enum SystemShim {
-  /// A sanitizer wants to come first.
+  /// A sanitizer's library must be loaded first.
   static let isPossible = !TestForm.isSanitized
 
   private static let library = PreloadedLibrary.build("SystemShim/shim.c", ["-ldl"])
 
-  /// The environment that makes the shim act on the files in `root`.
+  /// Returns the environment that makes the shim act on the files in `root`.
   static func environment(root: URL, _ settings: [String: String]) async throws -> [String: String] {
     settings.merging(["LD_PRELOAD": try await library.value.path, "REEL_SHIM_ROOT": root.path]) { $1 }
   }
 
-  /// How often a run to its end makes each call, and whether a fault came.
+  /// How often a complete run makes each call, and whether a fault occurred.
   struct Counts {
     let calls: [String: Int]
     let fired: Bool
@@ -41,7 +41,7 @@ enum SystemShim {
   }
 }
 
-/// `Tests/PausingVFS/pausing_vfs.c`, preloaded into the real binary: checkpoints that take long where it matters.
+/// `Tests/PausingVFS/pausing_vfs.c`, preloaded into the real binary. It pauses checkpoints at critical points.
 enum PausingVFS {
   private static let library = PreloadedLibrary.build("PausingVFS/pausing_vfs.c", [])
 
@@ -58,7 +58,7 @@ private enum PreloadedLibrary {
     let why: String
   }
 
-  /// Built once for a test run, by the compiler that built Reel's C.
+  /// Built once per test run, by the compiler that built Reel's C.
   static func build(_ source: String, _ libraries: [String]) -> Task<URL, any Error> {
     Task {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-shim-\(getpid())")

@@ -3,12 +3,13 @@ import ReelCrypto
 import ReelTestSupport
 import Testing
 
-/// A watch with `--after` that was written down, and what a power cut leaves of what it did.
+/// A recorded watch with `--after`, and what a power loss leaves of its effects.
 struct WatchPowerLossScene {
   enum Way: String, CaseIterable {
     case move, delete, otherDisk
 
-    /// Where files go, from the bench's folder; the library's own making must not make that durable by the way.
+    /// The folder that files go to, within the bench's folder. It must not become durable through the creation of the
+    /// library.
     var target: String { self == .otherDisk ? "disk/done" : "out/done" }
     var rejects: String { self == .otherDisk ? "disk/no" : "out/no" }
   }
@@ -19,11 +20,11 @@ struct WatchPowerLossScene {
   private(set) var record: DiskRecord
   private let bench: Workbench
   private let way: Way
-  /// What was there before, durably: files by their paths, nil for a folder.
+  /// What existed before, durably: files by their paths, nil for a folder.
   private let before: [(path: String, bytes: Data?)]
-  /// The posts that were told before the power went.
+  /// The posts that were reported before the power loss.
   private var announced: Set<String> = []
-  /// As far as it was played: the next cut is mostly a little later.
+  /// The disk as far as it has been replayed. The next cut is usually a little later.
   private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
 
   init(_ way: Way) async throws {
@@ -47,7 +48,7 @@ struct WatchPowerLossScene {
       ["--events", "-"], environment: ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
     ) { true }
     record = try DiskRecord(log)
-    // A library is brought up sooner than its last lease ends.
+    // Otherwise recovery would come sooner than the last lease ends.
     try await Task.sleep(for: .milliseconds(1_100))
   }
 
@@ -76,14 +77,14 @@ struct WatchPowerLossScene {
     return (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
   }
 
-  // MARK: The power goes
+  // MARK: The power loss
 
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
     played = nil
     record.forgetSyncs(isForgotten)
   }
 
-  /// Whether the step takes a file's name out of the watched folder.
+  /// Whether the step removes a file's name from the watched folder.
   func takesFileAway(_ step: Int) -> Bool {
     let clips = bench.clips.path + "/"
     return switch record.steps[step] {
@@ -93,7 +94,7 @@ struct WatchPowerLossScene {
     }
   }
 
-  /// Leaves in the folder what there is when the power goes after the first `cut` steps.
+  /// Leaves in the folder what survives a power loss after the first `cut` steps.
   mutating func cutPower(
     after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64
   ) throws {
@@ -113,7 +114,7 @@ struct WatchPowerLossScene {
     announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
   }
 
-  /// What does not hold, before anybody has touched it.
+  /// Returns the violations before any process has touched the library.
   func broken() throws -> [String] {
     var broken: [String] = []
     var digests: Set<Data> = []
@@ -147,19 +148,19 @@ struct WatchPowerLossScene {
     try #require(before.first { $0.path == "clips/" + name }?.bytes)
   }
 
-  /// Whether it is where it came from, or on its way out.
+  /// Whether the file is complete in the watched folder, possibly under its name for removal.
   private func isThere(_ name: String) -> Bool {
     holds("clips", name) || holds("clips", ".reel-removing-" + name)
   }
 
-  /// Whether it is there, whole.
+  /// Whether the file is there, complete.
   private func holds(_ folder: String, _ name: String) -> Bool {
     let plain = name.replacing(".reel-removing-", with: "")
     let file = bench.folder.appendingPathComponent(folder).appendingPathComponent(name)
     return (try? Data(contentsOf: file)).map { $0 == (try? original(plain)) } ?? false
   }
 
-  /// The same watch on a machine that was started anew.
+  /// Runs the same watch on a machine that was rebooted.
   func bringUp(_ comment: Comment) async throws {
     let boot = try await bench.otherBoot()
     let events = bench.folder.appendingPathComponent("events.jsonl")

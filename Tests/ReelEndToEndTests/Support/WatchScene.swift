@@ -17,7 +17,7 @@ struct WatchScene {
       in: bench.folder, environment: bench.environment.merging(environment) { $1 }, launcher: launcher)
   }
 
-  /// All regular files below, hidden ones too, by their paths from the bench's folder.
+  /// Returns all regular files below, including hidden ones, by their paths within that folder.
   func files(_ folder: String) -> Set<String> {
     let names =
       (try? FileManager.default.subpathsOfDirectory(
@@ -29,7 +29,7 @@ struct WatchScene {
     bench.hasCatalog ? try LibraryInspection(library: bench.library).published.count : 0
   }
 
-  /// Without those of a file that takes long to read: on a busy machine any does.
+  /// The notices, without those of slow files: on a busy machine, any file may be slow.
   func notices() -> [String] {
     events("watch.notice").filter { !$0.contains("it takes long to read") }
   }
@@ -40,7 +40,7 @@ struct WatchScene {
     return text.split(separator: "\n").filter { $0.contains("\"type\":\"\(type)\"") }.map(String.init)
   }
 
-  /// Opened once, so that it is closed only when its writer is done.
+  /// Opens a file for writing. The writer closes it when it is done.
   func writing(_ name: String) throws -> FileHandle {
     let file = open(
       bench.clips.appendingPathComponent(name).path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
@@ -50,7 +50,7 @@ struct WatchScene {
 
   static let video = Workbench.sample("clips/faststart.mp4")
 
-  /// That video with a box behind it that makes it another one.
+  /// Returns the video with an appended box that makes it unique.
   static func video(_ number: Int) throws -> Data {
     try Data(contentsOf: video) + Data([0, 0, 0, 24]) + Data("free".utf8)
       + Data(String(format: "%016d", number).utf8)

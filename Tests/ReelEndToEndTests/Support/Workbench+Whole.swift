@@ -6,7 +6,7 @@ extension Workbench {
     FileManager.default.fileExists(atPath: library.appendingPathComponent("catalog.sqlite").path)
   }
 
-  /// Holds that everything that always holds does, and that what `events` tells as published is there.
+  /// Checks the invariants, and that every post reported in `events` exists.
   func expectKept(announcedIn events: String, _ comment: Comment) async throws {
     let file = folder.appendingPathComponent(events)
     let text = (try? String(decoding: Data(contentsOf: file), as: UTF8.self)) ?? ""
@@ -20,7 +20,7 @@ extension Workbench {
     expectNothing(inspection.missing(of: announced), comment)
   }
 
-  /// The objects' names of all posts that these files of events tell; one that is not there tells nothing.
+  /// Returns the object names of all posts reported in these files of events. A missing file reports nothing.
   func told(in files: [String]) throws -> Set<String> {
     files.reduce(into: []) { told, name in
       let text = try? String(decoding: Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
@@ -28,8 +28,8 @@ extension Workbench {
     }
   }
 
-  /// Runs the same batch again, and holds that each of `count` videos is a post then, once, and nothing is left over.
-  /// - Parameter fixing: whether `reel doctor --fix` may remove what a name that was given up has.
+  /// Runs the same batch again, and checks that each of `count` videos is then one post, and that nothing is left over.
+  /// - Parameter fixing: Whether `reel doctor --fix` may remove objects under names that were given up.
   func expectWhole(
     _ count: Int, _ comment: Comment, environment: [String: String] = [:], fixing: Bool = false
   ) async throws {
@@ -49,9 +49,9 @@ extension Workbench {
   }
 }
 
-/// What a stream of events told as published. A last line that was cut off told nothing.
+/// The posts reported in a stream of events. A truncated last line does not count.
 struct Announcements {
-  /// The objects' names.
+  /// The names of the objects.
   let keys: Set<String>
 
   init(_ text: String) {
@@ -65,7 +65,7 @@ struct Announcements {
 }
 
 extension LibraryInspection {
-  /// The announced posts that the catalog does not have.
+  /// Returns the announced posts that the catalog lacks.
   func missing(of announced: Set<String>) -> [String] {
     announced.subtracting(published.map(\.key)).sorted().map {
       "\($0) was told as published, and is not a post"

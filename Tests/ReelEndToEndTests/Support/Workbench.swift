@@ -1,24 +1,23 @@
 import Foundation
 import ReelTestSupport
 
-/// A folder for one test, with a library and clips of its own; gone with the test.
+/// A folder for one test with a library and clips of its own, deleted with this object.
 final class Workbench: Sendable {
   let folder: URL
   var library: URL { folder.appendingPathComponent("library") }
   let clips: URL
   var media: URL { library.appendingPathComponent("media") }
 
-  /// What reads the videos.
+  /// The worker that reads the videos.
   enum Reader {
     case real
-    /// A worker that believes what the file says, and starts in a fraction of the time, as it loads no FFmpeg: for
-    /// campaigns in which Reel is started hundreds of times, and reading is not what is looked at. Their long form
-    /// has the real one.
+    /// A worker that believes what the file says. It starts in a fraction of the time because it loads no FFmpeg. It
+    /// serves campaigns that start Reel hundreds of times and do not test reading. Their long form uses the real one.
     case fake
   }
   private let reader: Reader
 
-  /// For every run of the binary.
+  /// The environment for every run of the binary.
   var environment: [String: String] {
     var environment = hasPosters ? ["REEL_POSTERS": "wanted"] : [:]
     if reader == .fake {
@@ -29,7 +28,7 @@ final class Workbench: Sendable {
   /// Whether posts get posters.
   private let hasPosters: Bool
 
-  /// - Parameter shared: clips that lie elsewhere, and are not to be changed; nil for an empty folder `clips`.
+  /// - Parameter shared: Clips elsewhere, which must not be changed; nil for an empty folder `clips`.
   init(clips shared: URL? = nil, reader: Reader = .real, hasPosters: Bool = false) throws {
     self.hasPosters = hasPosters
     self.reader = TestForm.isLong ? .real : reader
@@ -39,8 +38,8 @@ final class Workbench: Sendable {
     try FileManager.default.createDirectory(at: clips, withIntermediateDirectories: true)
   }
 
-  /// As many clips as asked for, left alone for longer than the 2 s in which a change of a file might not show: only
-  /// such ones are remembered by their state.
+  /// Makes `count` clips and waits for longer than the 2 s in which a change of a file might not show. Only settled
+  /// files are remembered by their status.
   static func settled(_ count: Int, reader: Reader = .real) async throws -> Workbench {
     let bench = try Workbench(reader: reader)
     try bench.addDistinct(count)
@@ -52,7 +51,7 @@ final class Workbench: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// A sample of `Samples/`, such as `clips/faststart.mp4`.
+  /// Returns the path of a sample in `Samples/`, such as `clips/faststart.mp4`.
   static func sample(_ name: String) -> URL {
     ReelBinary.project.appendingPathComponent("Samples").appendingPathComponent(name)
   }
@@ -66,7 +65,7 @@ final class Workbench: Sendable {
     try FileManager.default.copyItem(at: source, to: target)
   }
 
-  /// The library's folder, with nothing in it.
+  /// Creates the library's folder, empty.
   func makeEmptyLibrary() throws {
     try FileManager.default.createDirectory(
       at: library, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -76,7 +75,7 @@ final class Workbench: Sendable {
     try Data(text.utf8).write(to: clips.appendingPathComponent(name))
   }
 
-  /// Makes `count` videos that differ: a sample with a tail of its own (a `free` box, which every reader skips).
+  /// Makes `count` unique videos: a sample followed by a `free` box, which every reader skips.
   func addDistinct(_ count: Int, of sample: String = "clips/faststart.mp4", from first: Int = 0) throws {
     let base = try reader == .real ? Data(contentsOf: Self.sample(sample)) : Self.readByDouble
     for number in first..<first + count {
@@ -86,7 +85,7 @@ final class Workbench: Sendable {
     }
   }
 
-  /// As much of an MP4 as the sniffer looks at, the order to take it for a video, and as many bytes as a small one has.
+  /// As much of an MP4 as the sniffer reads, the order to take it for a video, and as many bytes as a small video has.
   private static let readByDouble =
     Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data(count: 4) + Data("isomiso2".utf8)
     + Data([0, 0, 0, 8]) + Data("moovvideo ".utf8) + Data(count: 10_000)
@@ -98,7 +97,7 @@ final class Workbench: Sendable {
       environment: self.environment.merging(environment) { $1 })
   }
 
-  /// Names of the objects in the library's own store.
+  /// The names of the objects in the library's own store.
   func objects() throws -> Set<String> {
     guard FileManager.default.fileExists(atPath: media.path) else { return [] }
     return Set(

@@ -3,11 +3,11 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// Disks that are small or read-only, and files that somebody works on.
+/// Disks that are small or read-only, and files that change during a run.
 @Suite("In hostile surroundings", .shortTime)
 struct HostileSurroundingsTests {
   @Test(
-    "a store that fills up midway: what fits is published, the rest when there is space",
+    "with a store that fills up midway, what fits is published, and the rest once there is space",
     .enabled(if: SmallDisk.isPossible))
   func fullStore() async throws {
     let bench = try Workbench()
@@ -31,7 +31,7 @@ struct HostileSurroundingsTests {
   }
 
   @Test(
-    "a library on a disk that fills up: no post is lost, and there is a clear end",
+    "with a library on a disk that fills up, no post is lost, and the run ends with a clear error",
     .enabled(if: SmallDisk.isPossible), arguments: [40, 120, 200, 280, 400])
   func fullLibrary(kilobytes: Int) async throws {
     let bench = try Workbench()
@@ -56,7 +56,7 @@ struct HostileSurroundingsTests {
   }
 
   @Test(
-    "files of a folder that may not be listed are published, each with the sidecar of its exact name",
+    "files in a folder that may not be listed are published, each with the sidecar of its exact name",
     .enabled(if: geteuid() != 0 || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
   func unlistableFolder() async throws {
     let bench = try Workbench()
@@ -82,7 +82,7 @@ struct HostileSurroundingsTests {
   }
 
   @Test(
-    "a store that is read-only: nothing is published, and it is told why", .enabled(if: SmallDisk.isPossible))
+    "with a read-only store nothing is published, and it says why", .enabled(if: SmallDisk.isPossible))
   func readOnlyStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
@@ -96,7 +96,7 @@ struct HostileSurroundingsTests {
     #expect(inspection.published.isEmpty && inspection.unfinished == 0)
   }
 
-  @Test("a file that grows, shrinks, is replaced or removed while it is taken in")
+  @Test("a file may grow, shrink, be replaced or be removed while it is ingested")
   func restlessFile() async throws {
     let bench = try Workbench()
     let base = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
@@ -140,7 +140,7 @@ struct HostileSurroundingsTests {
 final class SmallDisk {
   let path: String
 
-  /// Nil when this process may not mount.
+  /// Returns nil if this process may not mount.
   init?(kilobytes: Int) {
     path = NSTemporaryDirectory() + "/reel-disk-\(UUID().uuidString)"
     guard mkdir(path, 0o700) == 0 else { return nil }

@@ -3,7 +3,8 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// What whoever started Reel left of signals: some daemons ignore SIGCHLD, some block what should end a run.
+/// Signal settings inherited from the parent process: some daemons ignore SIGCHLD, and some block the signals that end
+/// a run.
 @Suite("Inherited signals", .shortTime)
 struct InheritedSignalsTests {
   private func run(
@@ -15,7 +16,7 @@ struct InheritedSignalsTests {
     ).outcome()
   }
 
-  @Test("an adapter's end is seen where SIGCHLD was ignored")
+  @Test("an adapter's exit is noticed even if SIGCHLD was ignored")
   func adapter() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
@@ -29,11 +30,11 @@ struct InheritedSignalsTests {
     #expect(stored.count { $0.hasSuffix(".mp4") } == 3)
   }
 
-  @Test("how a reader ended is seen where SIGCHLD was ignored")
+  @Test("a reader's exit status is known even if SIGCHLD was ignored")
   func reader() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
-    // An MP4, as far as the sniffer looks, with an order for the sabotaged reader behind its first 32 bytes.
+    // To the sniffer this is an MP4. Behind its first 32 bytes is an order for the sabotaged reader.
     let head = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 2, 0]) + Data("isomiso2".utf8)
     let order = Data([0, 0, 0, 8]) + Data("moovescape socket".utf8)
     try (head + order).write(to: bench.clips.appendingPathComponent("bad.mp4"))
@@ -50,12 +51,12 @@ struct InheritedSignalsTests {
   }
 
   @Test(
-    "a signal that was blocked ends a run all the same", .enabled(if: ReelBinary.hasFailpoints),
+    "a signal that was blocked still ends a run", .enabled(if: ReelBinary.hasFailpoints),
     arguments: [SIGINT, SIGTERM, SIGHUP])
   func blocked(signal: Int32) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
-    // Where it stops it has listened to signals for long.
+    // By the time it stops, it has long been listening to signals.
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--jobs", "1"], in: bench.folder,
       environment: ["REEL_FAILPOINT": "bytesCopied:2=stop"], launcher: ["/usr/bin/env", "--block-signal"])

@@ -2,7 +2,7 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Started with some of its standard descriptors closed, as by `2>&-` or a careless service manager.
+/// Reel started with some standard descriptors closed, as by `2>&-` or a careless service manager.
 @Suite("Closed standard descriptors", .shortTime)
 struct StandardDescriptorTests {
   private func run(
@@ -14,9 +14,9 @@ struct StandardDescriptorTests {
     ).outcome()
   }
 
-  /// What is said to stderr would else be written into whatever file got its number.
+  /// Otherwise messages for stderr would be written into whatever file has its number.
   @Test(
-    "none of Reel's own files gets their numbers", .enabled(if: Strace.isPossible),
+    "none of Reel's own files gets a standard descriptor's number", .enabled(if: Strace.isPossible),
     arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
   func numbers(closing: String) async throws {
     let bench = try Workbench()
@@ -33,7 +33,7 @@ struct StandardDescriptorTests {
     let calls = String(decoding: try Data(contentsOf: URL(fileURLWithPath: log)), as: UTF8.self)
       .split(separator: "\n")
     let first = try #require(calls.first?.split(separator: " ").first)
-    // Before that the dynamic linker is at work, which closes what it opens.
+    // Earlier calls are the dynamic linker's, which closes what it opens.
     let ours = calls.filter { $0.hasPrefix(first) }.drop { !$0.contains("/dev/null") }
     #expect(!ours.isEmpty)
     let low = ours.filter { $0.firstMatch(of: #/\) += [012]$/#) != nil }
@@ -42,7 +42,7 @@ struct StandardDescriptorTests {
     #expect(try LibraryInspection(library: bench.library).broken() == [])
   }
 
-  @Test("an output that is closed is told by the exit code")
+  @Test("a closed output is reported by the exit code")
   func output() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

@@ -3,10 +3,10 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// A plain chroot, or a container made without it: there is no `/proc`.
+/// A system without `/proc`, such as a plain chroot.
 @Suite("Without /proc", .shortTime)
 struct WithoutProcTests {
-  /// Whether this machine lets the tests take `/proc` away, from their own children only.
+  /// Whether the tests may unmount `/proc`, for their own children only.
   private static let isPossible: Bool = {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
@@ -26,9 +26,9 @@ struct WithoutProcTests {
     ).outcome()
   }
 
-  /// It opens videos through /proc, and libdispatch, on which all of it runs, ends a process that has none.
+  /// Reel opens videos through /proc, and libdispatch, on which everything runs, terminates a process that lacks it.
   @Test(
-    "a command says that it needs it, and does not end as if it were done", .enabled(if: isPossible),
+    "a command says that it needs /proc, and does not end as if it had succeeded", .enabled(if: isPossible),
     arguments: [
       ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["probe", "clips"], ["validate", "clips"],
       ["lock", "clips"], ["feed"], ["status"], ["doctor"], ["verify"], ["version"],
@@ -42,7 +42,7 @@ struct WithoutProcTests {
     #expect(outcome.errors.contains("/proc"), "\(outcome.errors)")
   }
 
-  @Test("a worker that lies in the working folder is not started", .enabled(if: isPossible))
+  @Test("a worker in the working folder is not started", .enabled(if: isPossible))
   func workerOfTheFolder() async throws {
     let bench = try Workbench()
     let file = bench.folder.appendingPathComponent("reel-probe-worker")
@@ -53,7 +53,7 @@ struct WithoutProcTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("started").path))
   }
 
-  @Test("its words are seen: help is help, and an unknown command is none", .enabled(if: isPossible))
+  @Test("help still works, and an unknown command is still an error", .enabled(if: isPossible))
   func words() async throws {
     let bench = try Workbench()
     for words in [["help"], ["--help"], ["ingest", "--help"]] {

@@ -2,10 +2,10 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// `reel watch` as one who lives with it sees it: what it says at its end, what it costs after a long time.
+/// `reel watch` over a long time: what it reports at its end, and what it costs.
 @Suite("watch, over time", .shortTime, .notQuick)
 struct WatchLifeTests {
-  @Test("its report counts everything since its beginning, and it was not interrupted")
+  @Test("its report counts everything since it started, and it does not count as interrupted")
   func ends() async throws {
     let scene = try WatchScene(reader: .real)
     try scene.bench.write("no video", to: "no.mp4")
@@ -38,7 +38,7 @@ struct WatchLifeTests {
       !outcome.errors.contains("interrupted") && !outcome.errors.contains(/[0-9] files/), "\(outcome.errors)")
   }
 
-  @Test("files are mended before they are published, where that is asked for")
+  @Test("files are mended before they are published, if that is requested")
   func mends() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--mend", "faststart", "--after", "move:done"])
@@ -50,7 +50,7 @@ struct WatchLifeTests {
     #expect(feed.contains(#""mended":["#) && feed.contains("faststart"), "\(feed)")
   }
 
-  /// Its descriptors, and the memory that is its own, in KiB.
+  /// The number of its descriptors, and its private memory in KiB.
   private struct Costs {
     let descriptors: Int
     let memory: Int
@@ -65,7 +65,7 @@ struct WatchLifeTests {
 
   /// 20,000 files in the long form.
   @Test(
-    "however many files have come and gone, it holds as much as after the first",
+    "however many files have come and gone, it uses as much as after the first",
     arguments: ["delete", "keep"])
   func flat(after: String) async throws {
     let (scene, waves, each) = (try WatchScene(), 10, TestForm.isLong ? 2_000 : 100)
@@ -79,16 +79,16 @@ struct WatchLifeTests {
           && (after == "keep" || scene.files("clips").isEmpty)
       }
       if after == "keep" {
-        // Somebody else takes them away.
+        // Another process removes them.
         for name in scene.files("clips") {
           try FileManager.default.removeItem(at: scene.bench.clips.appendingPathComponent(name))
         }
       }
       costs.append(try Costs(of: watch.process.processIdentifier))
     }
-    // The first waves fill what is kept: connections, caches, the heap's own reserves.
+    // The first waves fill caches, connections, and the heap's reserves.
     let (warm, last) = (costs[2], costs[waves - 1])
-    // An object is there before its file is closed.
+    // An object exists before its file is closed.
     var descriptors = last.descriptors
     for _ in 0..<600 where descriptors > warm.descriptors + 4 {
       try await Task.sleep(for: .milliseconds(50))

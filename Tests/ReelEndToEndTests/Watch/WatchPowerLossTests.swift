@@ -2,13 +2,13 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// The power goes while a watch moves or removes what it has taken in: as ``PowerLossTests``.
+/// Power losses while a watch moves or removes ingested files, as in ``PowerLossTests``.
 @Suite(
   "After a power loss under a watch", .shortTime, .notQuick, .serialized, .enabled(if: SystemShim.isPossible))
 struct WatchPowerLossTests {
-  /// States that the real binary is run on, of each way and rule: 504 in all in the long form.
+  /// The number of states, for each way and rule, on which the real binary is run: 504 in all in the long form.
   private static let broughtUp = TestForm.isLong ? 84 : 2
-  /// States that are looked at: all of them in the long form.
+  /// The number of states that are checked: all of them in the long form.
   private static let lookedAt = TestForm.isLong ? Int.max : 120
 
   private struct Case {
@@ -18,7 +18,7 @@ struct WatchPowerLossTests {
   }
 
   @Test(
-    "a file that is gone is a post, one that went elsewhere is there, and the next watch makes each a post once",
+    "a removed file is a post, a moved one is at its target, and the next watch makes each one post",
     arguments: WatchPowerLossScene.Way.allCases, ImaginedDisk.Rule.allCases)
   func replayed(_ way: WatchPowerLossScene.Way, _ rule: ImaginedDisk.Rule) async throws {
     var scene = try await WatchPowerLossScene(way)
@@ -40,7 +40,7 @@ struct WatchPowerLossTests {
   }
 
   @Test(
-    "without one of the syncs it does not hold: the replay would tell",
+    "without one of the syncs, the replay finds violations",
     arguments: [
       (WatchPowerLossScene.Way.otherDisk, "/disk/done/.reel-moving-"), (.otherDisk, "/disk/done"),
       (.otherDisk, "/disk"), (.move, "/out"), (.delete, "catalog.sqlite"), (.delete, ".part"),
@@ -49,12 +49,12 @@ struct WatchPowerLossTests {
   func withoutSyncs(_ way: WatchPowerLossScene.Way, of path: String) async throws {
     var scene = try await WatchPowerLossScene(way)
     scene.forgetSyncs { synced in
-      // Of a folder by its end, which may be a dot; of files by any part.
+      // A folder is matched by its end, which may be a dot, and files by any part.
       path.contains(".") ? synced.contains(path) : synced.hasSuffix(path) || synced.hasSuffix(path + "/.")
     }
     var isBroken = false
-    // From the end: what is not synced then never was, unless the library's next group syncs all; so first right after
-    // each file that goes, as often as makes a chance of one in five certain.
+    // Backwards: what is not synced at once never is, unless the library's next group syncs everything. The cuts right
+    // after each file goes are tried first, often enough to make a chance of one in five certain.
     let cuts =
       scene.record.steps.indices.filter(scene.takesFileAway).reversed().map { ($0 + 1, 48) }
       + stride(from: scene.record.steps.count, through: 0, by: -3).map { ($0, 4) }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ReelSource
 
-/// `reel watch`, the real program.
+/// Tests of the real program's `reel watch`.
 @Suite("watch", .shortTime, .notQuick)
 struct WatchTests {
-  @Test("whatever its writer is like, each video is one post, and goes where it is to go")
+  @Test("whatever the writer does, each video becomes one post and goes where it should")
   func writers() async throws {
     let scene = try WatchScene(reader: .real)
     let clips = scene.bench.clips
@@ -18,11 +18,11 @@ struct WatchTests {
     try Data("no video".utf8).write(to: clips.appendingPathComponent("text.mp4"))
     let watch = try scene.start(["--after", "move:done", "--reject", "move:no", "--settle", "0.3"])
     try await watch.until { scene.files("no").contains("text.mp4.txt") }
-    // Slowly, a piece after the other.
+    // Written slowly, in pieces.
     let slow = try scene.writing("slow.mp4")
     let (first, second) = try (WatchScene.video(2).prefix(9000), WatchScene.video(2).dropFirst(9000))
     try slow.write(contentsOf: first)
-    // Under another name, renamed; with holes; in place, and closed last.
+    // Under another name and then renamed; with holes; in place, and closed last.
     try WatchScene.video(3).write(to: clips.appendingPathComponent(".upload.mp4.x7"))
     try FileManager.default.moveItem(
       at: clips.appendingPathComponent(".upload.mp4.x7"), to: clips.appendingPathComponent("renamed.mp4"))
@@ -32,7 +32,7 @@ struct WatchTests {
     try holes.close()
     let open = try scene.writing("open.mp4")
     try open.write(contentsOf: WatchScene.video(5))
-    // One that vanishes, one that stops half-way and goes on later, one in a new folder.
+    // One that vanishes, one that pauses halfway, and one in a new folder.
     try WatchScene.video(6).write(to: clips.appendingPathComponent("gone.mp4.part"))
     try FileManager.default.removeItem(at: clips.appendingPathComponent("gone.mp4.part"))
     let half = try scene.writing("half.mp4")
@@ -68,7 +68,7 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
   }
 
-  @Test("says what it watches and where things go, names what it published, and counts that at its end")
+  @Test("says what it watches and where files go, names what it published, and counts that at its end")
   func words() async throws {
     let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(2)
@@ -95,7 +95,7 @@ struct WatchTests {
     }
   }
 
-  @Test("what stays is taken in once, whatever happens to the process")
+  @Test("a file that stays in the folder is ingested once, whatever happens to the process")
   func keeps() async throws {
     let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(5)
@@ -112,7 +112,7 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).broken())
   }
 
-  @Test("at its end it says what was not complete yet", arguments: [true, false])
+  @Test("at its end it names the files that were not complete yet", arguments: [true, false])
   func waiting(inJSON: Bool) async throws {
     let scene = try WatchScene()
     try scene.bench.addDistinct(1)
@@ -132,7 +132,7 @@ struct WatchTests {
     }
   }
 
-  @Test("a variable that is not UTF-8 and has nothing to do with it is no obstacle")
+  @Test("an unrelated variable that is not UTF-8 does not matter")
   func otherVariables() async throws {
     let scene = try WatchScene()
     try scene.bench.addDistinct(1)
@@ -145,7 +145,7 @@ struct WatchTests {
     #expect(try await watch.outcome().status == 0)
   }
 
-  @Test("a folder for what is done with has the very name that was given")
+  @Test("a folder for processed files has exactly the given name")
   func namedFolder() async throws {
     let scene = try WatchScene()
     try scene.bench.addDistinct(1)
@@ -156,8 +156,8 @@ struct WatchTests {
     #expect(try await watch.outcome().status == 0)
   }
 
-  /// In the long form 10,000.
-  @Test("files that are dropped while it runs become posts, and leave nothing behind")
+  /// 10,000 files in the long form.
+  @Test("files that arrive while it runs become posts, and leave nothing behind")
   func many() async throws {
     let (scene, count) = (try WatchScene(), TestForm.isLong ? 10_000 : 300)
     let watch = try scene.start(["--after", "delete"])
@@ -175,7 +175,7 @@ struct WatchTests {
     case move, delete, reject, otherDisk
   }
 
-  /// Another file system than that of the clips; nil where there is none.
+  /// A path on another file system than that of the clips; nil if there is none.
   private static var otherDisk: String? {
     let temporary = FileManager.default.temporaryDirectory.path
     var (own, other) = (stat(), stat())
@@ -186,7 +186,7 @@ struct WatchTests {
   }
 
   @Test(
-    "killed at each step of what becomes of a file, it is a post once, and never gone without one",
+    "killed at each step of a file's disposal, the file is one post, and never gone without one",
     .enabled(if: ReelBinary.hasFailpoints), arguments: FileDisposal.Step.allCases)
   func killedAtStep(step: FileDisposal.Step) async throws {
     for way in Way.allCases {
@@ -199,8 +199,8 @@ struct WatchTests {
     }
   }
 
-  /// 500 in the long form, or `REEL_KILLS`.
-  @Test("killed at any moment, too")
+  /// 500 rounds in the long form, or `REEL_KILLS`.
+  @Test("the same holds if it is killed at any moment")
   func killedAtAnyMoment() async throws {
     let seed = TestSeed.drawn()
     var draws = SplitMix64(seed: seed)
@@ -221,14 +221,14 @@ struct WatchTests {
     }
   }
 
-  /// Files with sidecars, `crash`, and the same command again.
+  /// Makes files with sidecars, runs `crash`, and then the same command again.
   private func kill(
     _ way: Way, _ comment: Comment, _ crash: (WatchScene, [String]) async throws -> Void
   ) async throws {
     let (scene, count) = (try WatchScene(), 6)
     try scene.bench.addDistinct(count)
     try scene.bench.write(#"{"caption": "one"}"#, to: "clip-00001.json")
-    // What is no video, of which nothing may be lost either.
+    // Files that are not videos. None of these may be lost, either.
     for number in 0..<(way == .reject ? count : 1) {
       try scene.bench.write("no \(number)", to: "no \(number).mp4")
     }
@@ -254,7 +254,7 @@ struct WatchTests {
     let inspection = try LibraryInspection(library: scene.bench.library)
     expectNothing(try inspection.broken(), comment)
     #expect(inspection.published.count == count, comment)
-    // Nobody will meet a video again that is gone: its event was told before.
+    // No later run would find a removed video, so its event must already have been sent.
     let told = try scene.bench.told(in: ["events.jsonl"])
     #expect(told == Set(inspection.published.map(\.key)), comment)
     let names = Self.files(target)
@@ -267,16 +267,16 @@ struct WatchTests {
     Set((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
   }
 
-  /// Without what says that it is on its way, or that there was another one.
+  /// Returns the name without the marks of a move in progress, or of a collision.
   private static func plain(_ name: String) -> String {
     name.replacing(".reel-removing-", with: "").replacing(".reel-moving-", with: "").replacing(
       /-\d\.(mp4|json)$/, with: { "." + $0.1 })
   }
 
-  // MARK: What it is told, and tells
+  // MARK: Signals and notifications
 
   @Test(
-    "a service manager is told when it is ready and that it lives; SIGHUP lets it read its settings again")
+    "a service manager learns that it is ready and alive; SIGHUP makes it reload its settings")
   func service() async throws {
     let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(1)
@@ -289,7 +289,7 @@ struct WatchTests {
     try await watch.until { listener.said("READY=1") && listener.said("WATCHDOG=1") }
     try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 1 }
     try scene.bench.write("authorName: two\n", to: "../config.yaml")
-    // As logrotate does it.
+    // As logrotate does.
     let events = scene.bench.folder.appendingPathComponent("events.jsonl")
     try FileManager.default.moveItem(at: events, to: events.appendingPathExtension("1"))
     watch.send(SIGHUP)
@@ -311,7 +311,7 @@ struct WatchTests {
     #expect(metrics.contains("reel_watch_folder_present{run=\"watch\",folder=\"clips\"} 1"))
   }
 
-  @Test("a video whose sidecar is only half there is taken in with it once it is whole")
+  @Test("a video with an incomplete sidecar is ingested with it once it is complete")
   func sidecar() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--settle", "0.2", "--reject", "move:no"])
@@ -328,7 +328,7 @@ struct WatchTests {
     #expect(scene.files("no").isEmpty && scene.events("file.failed").isEmpty)
   }
 
-  @Test("a folder that goes away is told, waited for, and watched again")
+  @Test("a folder that disappears is reported, waited for, and watched again")
   func gone() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start([])
@@ -344,7 +344,7 @@ struct WatchTests {
     #expect(try await watch.outcome().status == 0)
   }
 
-  @Test("of a bucket it takes in what is there, then what comes")
+  @Test("of a bucket it ingests what is there, and then what arrives")
   func bucket() async throws {
     let scene = try WatchScene(reader: .real)
     let object = { (number: Int) in
@@ -365,7 +365,7 @@ struct WatchTests {
   }
 
   @Test(
-    "what makes no sense is refused before anything is made",
+    "senseless arguments are refused before anything is created",
     arguments: [
       (["nowhere"], Int32(1), "there is no such folder"),
       (["clips", "--after", "shred"], 64, "--after must be keep"),
@@ -381,7 +381,7 @@ struct WatchTests {
 }
 
 extension ReelBinary.Running {
-  /// Until it ends, or something is so: then it is ended.
+  /// Kills the process once `isSo` is true, unless it ends first.
   fileprivate func untilEnded(or isSo: @autoclosure () throws -> Bool) async throws {
     while process.isRunning, try !isSo() { try await Task.sleep(for: .microseconds(Int(10_000))) }
     send(SIGKILL)
@@ -389,7 +389,7 @@ extension ReelBinary.Running {
   }
 }
 
-/// Where a service manager would listen.
+/// A socket like the one on which a service manager listens.
 private final class NotifySocket {
   private let descriptor: Int32
   private var words: [String] = []

@@ -2,8 +2,8 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// `reel watch` where something is not as it should be: a store that is away, a kernel that tells nothing, a writer that
-/// closes its file and goes on.
+/// `reel watch` in difficult conditions: a missing store, a kernel without notifications, a writer that closes its file
+/// and then continues.
 @Suite("watch, in trouble", .shortTime, .notQuick)
 struct WatchTroubleTests {
   private func size(of scene: WatchScene) throws -> [Int64] {
@@ -13,7 +13,7 @@ struct WatchTroubleTests {
   // MARK: Writers
 
   @Test(
-    "a file that changes while it is taken in settles again, and nothing failed",
+    "a file that changes while it is ingested settles again, and nothing fails",
     .enabled(if: ReelBinary.hasFailpoints))
   func changes() async throws {
     let scene = try WatchScene(reader: .real)
@@ -33,15 +33,15 @@ struct WatchTroubleTests {
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0 && !outcome.errors.contains("failed"), "\(outcome)")
     #expect(try size(of: scene) == [Int64(whole.count + 8)])
-    // On a busy machine it may also be set aside as one that takes long to read, or be looked at once more when the run
-    // ends.
+    // On a busy machine, the file may also be postponed because it takes long to read, or looked at once more when the
+    // run ends.
     let postponed = scene.events("file.postponed")
       .filter { !$0.contains("timeout") && !$0.contains("cancelled") }
     #expect(postponed.count == 1 && postponed[0].contains("sourceChanged"), "\(postponed)")
     #expect(scene.events("file.failed").isEmpty && scene.notices().isEmpty)
   }
 
-  @Test("a writer that closes its file after each piece makes one post, and nothing failed")
+  @Test("a writer that closes its file after each piece makes one post, and nothing fails")
   func pieces() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--settle", "3"])
@@ -65,7 +65,7 @@ struct WatchTroubleTests {
   }
 
   @Test(
-    "a file whose size was reserved is whole when its writer closes it, however long that stalls",
+    "a file with reserved size is complete once its writer closes it, however long that stalls",
     arguments: ["delete", "move:done"])
   func reserved(_ after: String) async throws {
     let scene = try WatchScene(reader: .real)
@@ -80,7 +80,7 @@ struct WatchTroubleTests {
     let watch = try scene.start(["--settle", "0.1", "--after", after, "--reject", "move:no"])
     try await watch.until { scene.bench.hasCatalog }
     let since = try begin("since.mp4")
-    // Many times as long as a file rests that nobody has open.
+    // Many times the period after which a file that nobody has open counts as settled.
     for number in 1...20 {
       try WatchScene.video(number).write(to: scene.bench.clips.appendingPathComponent("\(number).mp4"))
       try await watch.until { try scene.posts() == number }
@@ -118,12 +118,13 @@ struct WatchTroubleTests {
   }
 
   @Test(
-    "where the system does not say who has a file open, one that was not seen being closed stays",
+    "if the system can't say who has a file open, a file that was not seen being closed stays",
     .enabled(if: OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
   func otherUser() async throws {
     let scene = try WatchScene(reader: .real)
     for path in [scene.bench.folder.path, scene.bench.clips.path] { try #require(chmod(path, 0o777) == 0) }
-    // One of its own user's: it goes whoever was seen closing it, and once it has gone the folder is watched.
+    // A file of the user's own is moved even if nobody was seen closing it. Once it is gone, the folder is being
+    // watched.
     try WatchScene.video(0).write(to: scene.bench.clips.appendingPathComponent("own.mp4"))
     try #require(
       chown(scene.bench.clips.appendingPathComponent("own.mp4").path, OtherUser.id, OtherUser.id) == 0)
@@ -134,7 +135,7 @@ struct WatchTroubleTests {
     try await watch.until { scene.files("done") == ["own.mp4"] }
     let stalled = try scene.writing("stalled.mp4")
     try stalled.write(contentsOf: try WatchScene.video(1))
-    // Made empty and closed, then opened again, as many programs do: what was closed was not what is there.
+    // Created empty and closed, then opened again, as many programs do: the closed file was not the present one.
     let touched = try (0..<20).map { number in
       try scene.writing("touched\(number).mp4").close()
       let path = scene.bench.clips.appendingPathComponent("touched\(number).mp4").path
@@ -146,12 +147,12 @@ struct WatchTroubleTests {
     try half.write(contentsOf: try WatchScene.video(2).prefix(20_000))
     try WatchScene.video(3).write(to: scene.bench.clips.appendingPathComponent("closed.mp4"))
     try await watch.until { scene.files("done") == ["own.mp4", "closed.mp4"] }
-    // It is published after a long rest.
+    // The file is published after a long rest.
     let open = Set(["stalled.mp4", "half.mp4"] + touched.indices.map { "touched\($0).mp4" })
     try await watch.until { try scene.posts() == 3 + touched.count }
     #expect(scene.files("clips") == open, "\(scene.files("clips"))")
-    // The kernel tells of two openings that nobody has read of yet as of one: where one of them was a reader's, the other
-    // may be a writer's.
+    // The kernel merges two unread notifications of an opening into one. If one of them was a reader's, the other may
+    // be a writer's.
     let read = try scene.writing("read.mp4")
     try read.write(contentsOf: try WatchScene.video(50))
     try read.close()
@@ -161,7 +162,7 @@ struct WatchTroubleTests {
     try stalled.close()
     try half.write(contentsOf: try WatchScene.video(2).dropFirst(20_000))
     try half.close()
-    // `read.mp4` stays, unless it was dealt with before it was opened.
+    // `read.mp4` stays, unless it was disposed of before it was opened.
     let settled = open.union(["own.mp4", "closed.mp4"])
     try await watch.until {
       let posts = try scene.posts()
@@ -175,7 +176,7 @@ struct WatchTroubleTests {
   }
 
   @Test(
-    "on a file system that other machines may write to, files stay; who says so has them count as closed",
+    "on a shared file system files stay, unless the user says that they count as closed",
     .enabled(if: SystemShim.isPossible), arguments: [false, true])
   func sharedDisposal(presumes: Bool) async throws {
     let scene = try WatchScene()
@@ -197,13 +198,13 @@ struct WatchTroubleTests {
     #expect(scene.files("no").count == (presumes ? 2 : 0))
   }
 
-  // MARK: What takes long to read
+  // MARK: Slow files
 
-  @Test("a good file does not wait for those before it that take long to read", arguments: ["1", "4"])
+  @Test("a good file does not wait for earlier ones that take long to read", arguments: ["1", "4"])
   func slowFiles(jobs: String) async throws {
     let count = TestForm.isLong ? 1000 : 60
     let scene = try WatchScene(reader: .real)
-    // What lies in them is a video's beginning: a reader looks for the rest for as long as it may.
+    // The files have the beginning of a video. A reader searches for the rest as long as it may.
     let beginning = try Data(contentsOf: Workbench.sample("clips/program.mpg")).prefix(20_000)
     for number in 0..<count {
       let path = scene.bench.clips.appendingPathComponent(String(format: "%04d.mpg", number)).path
@@ -223,12 +224,12 @@ struct WatchTroubleTests {
     #expect(try await watch.outcome().status == 0)
   }
 
-  // MARK: What is known by its state only
+  // MARK: Files known by their status only
 
-  @Test("what is to be deleted as a duplicate is read before that, whatever its state says")
+  @Test("a duplicate is read before it is deleted, whatever its file status says")
   func changedWithoutTrace() async throws {
     let scene = try WatchScene(reader: .real)
-    // Only in memory is a page that was written to once written to again without a trace.
+    // Only in memory can a page that was written to be written to again without a trace.
     let folder = "/dev/shm/reel-test-\(UUID().uuidString)"
     guard (try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)) != nil
     else { return }
@@ -259,9 +260,9 @@ struct WatchTroubleTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
   }
 
-  // MARK: The folder that files go to
+  // MARK: The target folder
 
-  @Test("a link that is put in the place of the folder that files go to is not followed")
+  @Test("a link that replaces the target folder is not followed")
   func linkInPlace() async throws {
     let scene = try WatchScene()
     let watch = try scene.start(["--after", "move:done"])
@@ -273,7 +274,7 @@ struct WatchTroubleTests {
     try files.createSymbolicLink(atPath: folder + "/done", withDestinationPath: "elsewhere")
     try scene.bench.addDistinct(1, from: 1)
     try await watch.until { scene.notices().contains { $0.contains("notDisposed") } }
-    // Also not when the settings are read again.
+    // Nor is it after the settings are read again.
     watch.send(SIGHUP)
     try await watch.until { scene.notices().contains { $0.contains("reloaded") } }
     try await watch.until { scene.notices().count { $0.contains("notDisposed") } > 1 }
@@ -288,7 +289,7 @@ struct WatchTroubleTests {
   // MARK: The store
 
   @Test(
-    "while the store is away files stay, that is told once, and they become posts when it is back",
+    "while the store is away files stay, with one notice, and they become posts once it is back",
     arguments: ["unavailable", "storeUnusable"])
   func storeAway(_ code: String) async throws {
     let scene = try WatchScene(reader: .real)
@@ -311,7 +312,7 @@ struct WatchTroubleTests {
       ["--to", "command:" + adapter.path, "--after", "move:done"],
       environment: ["REEL_ADAPTER_FOLDER": folder.appendingPathComponent("store").path])
     try await watch.until { !scene.events("run.started").isEmpty }
-    // Once it was there, so that it is the store's absence that is met, not a wrong beginning.
+    // The store was present first, so that its later absence is not taken for a wrong setting.
     try WatchScene.video(0).write(to: scene.bench.clips.appendingPathComponent("0.mp4"))
     try await watch.until { scene.files("done") == ["0.mp4"] }
     try Data().write(to: down)
@@ -330,7 +331,7 @@ struct WatchTroubleTests {
     watch.send(SIGTERM)
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0, "\(outcome)")
-    // Once by an upload, and once by the beginning of a run.
+    // Once for an upload, and once at the beginning of a run.
     let lines = outcome.errors.split(separator: "\n").count { $0.contains("it is away") }
     #expect(code == "unavailable" ? lines == 1 : (1...2).contains(lines), "\(outcome.errors)")
     #expect(outcome.output.contains("published 4 videos"), "\(outcome.output)")
@@ -341,7 +342,7 @@ struct WatchTroubleTests {
 
   // MARK: An update
 
-  @Test("a watch whose reading program was updated ends, so that the new Reel is started")
+  @Test("a watch whose worker was updated ends, so that the new Reel is started")
   func updated() async throws {
     let scene = try WatchScene(reader: .real)
     let worker = scene.bench.folder.appendingPathComponent("worker")
@@ -354,9 +355,9 @@ struct WatchTroubleTests {
     let watch = try scene.start(["--settle", "0.1"], environment: ["REEL_WORKER": worker.path])
     try scene.bench.addDistinct(1)
     try await watch.until { try scene.posts() == 1 }
-    // Of another version of the wire format.
+    // The new worker has another version of the wire format.
     try install("printf 'REEL\\377' >&3; exec /bin/sleep 1000")
-    // What is kept of the old one ends when nobody has needed it for a while.
+    // The old worker ends when it has been idle for a while.
     try await Task.sleep(for: .seconds(5))
     try scene.bench.addDistinct(1, from: 1)
     let outcome = try await watch.outcome()
@@ -367,7 +368,7 @@ struct WatchTroubleTests {
 
   // MARK: The kernel
 
-  /// Whether a user namespace can be made: it has limits of its own.
+  /// Whether a user namespace, which has limits of its own, can be made.
   private static let hasNamespaces: Bool = {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/unshare")
@@ -379,7 +380,7 @@ struct WatchTroubleTests {
   }()
 
   @Test(
-    "where the system watches no more folders, they are listed, and that is told",
+    "if the system can watch no more folders, they are polled, with a notice",
     .enabled(if: hasNamespaces, "SKIPPED: no user namespaces"),
     arguments: [("max_inotify_watches", 1), ("max_inotify_instances", 0)])
   func limits(_ limit: String, _ most: Int) async throws {
@@ -405,7 +406,7 @@ struct WatchTroubleTests {
     .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? .max
 
   @Test(
-    "what happens when the system's queue is full is found by a new look, and that is told",
+    "events lost to an overflow of the system's queue are made up for by a new scan, with a notice",
     .enabled(if: mostEvents <= 200_000, "SKIPPED: the queue is too long to be filled"))
   func overflow() async throws {
     let scene = try WatchScene(reader: .real)
@@ -414,7 +415,8 @@ struct WatchTroubleTests {
     try await watch.until { try scene.posts() == 1 }
     watch.send(SIGSTOP)
     try await watch.untilStopped()
-    // By turns: an event that is like the last one is not told again. Each closing is one at least.
+    // The two files alternate, since an event equal to the last one is not repeated. Each closing causes at least one
+    // event.
     let parts = ["a.part", "b.part"].map { scene.bench.clips.appendingPathComponent($0).path }
     for number in 0...Self.mostEvents {
       let file = open(parts[number % 2], O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -427,7 +429,7 @@ struct WatchTroubleTests {
     try WatchScene.video(2).write(to: below.appendingPathComponent("2.mp4"))
     watch.send(SIGCONT)
     try await watch.until { try scene.posts() == 3 }
-    // The folder that nothing was told of is watched as well.
+    // The folder whose event was lost is watched as well.
     try WatchScene.video(3).write(to: below.appendingPathComponent("3.mp4"))
     try await watch.until { try scene.posts() == 4 }
     watch.send(SIGTERM)
@@ -437,7 +439,7 @@ struct WatchTroubleTests {
   }
 
   @Test(
-    "what others may write to is listed, without being asked", .enabled(if: SystemShim.isPossible),
+    "a shared file system is polled without being asked", .enabled(if: SystemShim.isPossible),
     arguments: [("NFS", "0x6969"), ("SMB", "0xfe534d42"), ("CIFS", "0xff534d42"), ("FUSE", "0x65735546")])
   func shared(_ name: String, _ type: String) async throws {
     let scene = try WatchScene()
@@ -458,7 +460,7 @@ struct WatchTroubleTests {
   }()
 
   @Test(
-    "on a real FUSE file system what others write comes; where it can't be moved safely, it stays",
+    "on a real FUSE file system, others' files are noticed; those that can't be moved safely stay",
     .enabled(if: rclone != nil, "SKIPPED: no rclone, fusermount3 or /dev/fuse"))
   func mounted() async throws {
     let scene = try WatchScene(reader: .real)
@@ -475,12 +477,12 @@ struct WatchTroubleTests {
       return mounts.contains(scene.bench.clips.path + " fuse")
     }
     try await mount.until { isMounted() }
-    // What is written through the mount has reached what is beneath after five seconds.
+    // A file that is written through the mount reaches the folder beneath within five seconds.
     let watch = try scene.start(["--settle", "7", "--every", "1s", "--after", "move:done"])
     try await watch.until { scene.notices().contains { $0.contains("polled") } }
     try WatchScene.video(1).write(to: beneath.appendingPathComponent("another machine's.mp4"))
     try WatchScene.video(2).write(to: scene.bench.clips.appendingPathComponent("this one's.mp4"))
-    // Of rclone's: it can neither rename without replacing nor give a file a second name, so files can't be moved safely.
+    // rclone can neither rename without replacing nor make hard links, so files can't be moved safely.
     try await watch.until {
       try scene.posts() == 2 && scene.notices().count { $0.contains("notDisposed") } == 2
     }

@@ -2,15 +2,15 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-/// The steps of docs/remove.md as state spaces small enough to be searched whole: two processes that change one post, and
-/// one that publishes its video.
+/// The steps of docs/remove.md as state spaces small enough for an exhaustive search: two processes that change one
+/// post, and one that publishes its video.
 @Suite("The model of changing posts")
 struct ChangeModelTests {
   private static let removals: [ChangeState.Removal?] = [
     nil, .init(keeps: true), .init(keeps: false, isStored: false),
   ]
 
-  /// Where the searches begin.
+  /// The states in which the searches begin.
   private static func starts(faults: Int) -> [ChangeState] {
     let asks = ChangeState.Ask.allCases
     return asks.indices.flatMap { first in
@@ -24,7 +24,7 @@ struct ChangeModelTests {
     }
   }
 
-  @Test("nothing is ever broken, whatever goes wrong and in whatever order")
+  @Test("every invariant holds, whatever fails and in whatever order")
   func everyState() {
     var states = 0
     for start in Self.starts(faults: TestForm.isLong ? 2 : 1) {
@@ -57,7 +57,7 @@ struct ChangeModelTests {
   ]
 
   @Test(
-    "notices a mistake",
+    "a mistake is detected",
     arguments: Self.mistakes)
   func notices(mistake: ChangeMistake, by invariants: Set<ChangeInvariant>) {
     let violation = (0...2).lazy.flatMap { faults in Self.starts(faults: faults) }.lazy.compactMap {
@@ -67,7 +67,7 @@ struct ChangeModelTests {
     #expect(violation.map { invariants.contains($0.invariant) } == true, "\(told(violation))")
   }
 
-  @Test("every mistake stands in the list")
+  @Test("the list has every mistake")
   func noMistakeIsLeftOut() { #expect(Set(Self.mistakes.map(\.0)) == Set(ChangeMistake.allCases)) }
 
   private func told(_ violation: ChangeSearch.Violation?) -> String {
@@ -83,7 +83,7 @@ struct ChangeModelTests {
   }
 }
 
-/// What always holds of a post that is changed.
+/// The invariants of a post that is changed.
 enum ChangeInvariant: String, CaseIterable {
   case feedHasItsObjects
   case everyObjectIsNamedByARow
@@ -131,7 +131,7 @@ extension ChangeState {
   }
 }
 
-/// Goes through every state that can be reached, and holds each against what always holds.
+/// Visits every reachable state and checks the invariants in each.
 struct ChangeSearch {
   struct Violation {
     let invariant: ChangeInvariant

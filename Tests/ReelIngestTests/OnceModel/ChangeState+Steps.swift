@@ -1,6 +1,6 @@
 import ReelCore
 
-/// What can happen next.
+/// The steps that can follow.
 extension ChangeState {
   func successors(with mistake: ChangeMistake?) -> [ChangeState] {
     changers.indices.flatMap { step($0, mistake) } + publishing(mistake) + faultsHappening()
@@ -26,13 +26,13 @@ extension ChangeState {
     }
   }
 
-  // MARK: 1
+  // MARK: Step 1: begin
 
   private func beginning(_ index: Int, _ mistake: ChangeMistake?) -> [ChangeState] {
     let changer = changers[index]
     guard let kind = changer.ask.kind else { return [] }
     let target: Store? = kind == .move ? .there : nil
-    // What the catalogs call.
+    // The decision function that the catalogs call.
     let decision = ChangeDecision.decide(
       kind, of: place, open: open?.kind,
       isHeld: open?.owner.map { mistake == .neverCarriedOn || isAlive($0) || $0 == changer.owner }
@@ -45,7 +45,7 @@ extension ChangeState {
     case .nothing where mistake == .purgesWhatIsBack && kind == .purge:
       next.begin(index, kind, target, mistake)
     case .removed where changer.ask == .remove && removal?.isStored == true:
-      // `reel remove` of what is kept.
+      // `reel remove` of a post whose objects are kept.
       next.changers[index].ask = .purge
     case .nothing, .removed, .unknown: next.changers[index].step = .ended
     case .resume, .finishOther: next.adopt(index, isSame: decision == .resume)
@@ -158,7 +158,7 @@ extension ChangeState {
         next.damaged.remove(video)
         next.changers[index].step = .stored
       } else {
-        // Nobody has its bytes: it stays removed.
+        // No process has its bytes: the post stays removed.
         next.giveUp(index)
       }
     case .move where changer.isUndoing:
@@ -173,7 +173,8 @@ extension ChangeState {
     return [next]
   }
 
-  /// Whoever was stopped for longer than its lease looks again before it touches a store, and before it tells.
+  /// Whether `changer` continues. After a pause longer than its lease, a process checks that it still holds the change
+  /// before it touches a store or sends the event.
   private func goesOn(_ changer: Changer, _ mistake: ChangeMistake?) -> Bool {
     mistake == .goesOnWithoutALook || isHeld(by: changer)
   }
@@ -203,7 +204,7 @@ extension ChangeState {
     return next
   }
 
-  /// Strikes it out, and what it was to make so is not.
+  /// Deletes the change from the catalog without having put it into effect.
   private mutating func giveUp(_ index: Int) {
     if isHeld(by: changers[index]) { open = nil }
     changers[index].step = changers[index].ask.kind == changers[index].kind ? .ended : .idle
@@ -215,7 +216,7 @@ extension ChangeState {
     return next
   }
 
-  // MARK: 2
+  // MARK: Step 2: finish
 
   private func finishing(_ index: Int, _ mistake: ChangeMistake?) -> ChangeState {
     let changer = changers[index]
@@ -275,7 +276,7 @@ extension ChangeState {
     owed.remove(kind)
   }
 
-  // MARK: 3
+  // MARK: Step 3: delete
 
   private func striking(_ index: Int, _ mistake: ChangeMistake?) -> ChangeState {
     var next = self
@@ -283,7 +284,7 @@ extension ChangeState {
     if isHeld(by: changer) { next.open = nil }
     let isAsked = changer.ask.kind == changer.kind
     if mistake == .struckOutBeforeTold, next.open == nil, open != nil {
-      // It is told a step later.
+      // Its event is sent one step later.
       return next
     }
     if mistake == .struckOutBeforeTold, let kind = changer.kind { next.tell(kind) }
@@ -302,7 +303,7 @@ extension ChangeState {
       let isRemoved = removal != nil && second == nil && mistake != .removedIsNotLookedFor
       let isThere =
         post.store == .here || hasLeft && !publisher.again && mistake != .movedIsNotLookedFor
-      // What the catalogs call.
+      // The decision function that the catalogs call.
       let decision = ClaimDecision<Post, Removal, Int>.decide(
         .skip, again: publisher.again, published: second ?? (removal == nil && isThere ? post : nil),
         removed: isRemoved ? removal : nil, own: intent.map { [$0] } ?? [], related: [],
@@ -329,7 +330,7 @@ extension ChangeState {
   }
 }
 
-// What goes wrong.
+// The faults.
 extension ChangeState {
   fileprivate func faultsHappening() -> [ChangeState] {
     let renewed = changers.indices.filter { !changers[$0].hasLease }.map { index in
@@ -344,7 +345,7 @@ extension ChangeState {
       + suffering.publisherCrashing() + suffering.losingPower() + suffering.corrupting()
   }
 
-  /// `kill -9`; the same is asked for again, or what is left is carried on.
+  /// A crash (`kill -9`). Then the same change is requested again, or the next process carries on what is left.
   private func crashing(_ index: Int) -> [ChangeState] {
     guard changers[index].step != .ended, changers[index].step != .idle else { return [] }
     return Set([changers[index].ask, .carryOn]).map { ask in
@@ -361,7 +362,7 @@ extension ChangeState {
     return [next]
   }
 
-  /// Stopped for longer than its lease; it goes on where it was, later.
+  /// A pause longer than the process's lease. It resumes later at the same step.
   private func losingLease(_ index: Int) -> [ChangeState] {
     guard changers[index].hasLease, changers[index].step != .ended, changers[index].step != .idle
     else {
@@ -385,7 +386,7 @@ extension ChangeState {
     return [next]
   }
 
-  /// The store loses bytes of what nobody has proved yet.
+  /// The store corrupts an object that nobody has verified yet.
   private func corrupting() -> [ChangeState] {
     if changers.contains(where: { $0.step == .carriedOut }) { return [] }
     return changers.filter { $0.step == .stored }.compactMap { changer in

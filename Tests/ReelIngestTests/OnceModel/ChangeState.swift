@@ -1,13 +1,14 @@
 import ReelCore
 
-/// One moment of a post that is there already: two processes that change it, and one that publishes its video.
+/// One state of a post that exists already, two processes that change it, and one that publishes its video.
 ///
-/// Each step is one effect of `PostChanges`, the catalog or the store; `ChangeDecision` and `ClaimDecision` decide.
+/// Each step is one effect of `PostChanges`, the catalog or the store. `ChangeDecision` and `ClaimDecision` make the
+/// decisions.
 struct ChangeState: Hashable {
-  /// What a process is asked for.
+  /// What a process is asked to do.
   enum Ask: Hashable, CaseIterable {
     case remove, removeAndKeep, purge, restore, edit, move
-    /// `reel prune`: what the dead have left.
+    /// `reel prune`: complete the changes that dead processes have left.
     case carryOn
 
     var kind: ChangeKind? {
@@ -22,16 +23,16 @@ struct ChangeState: Hashable {
     }
   }
 
-  /// What a process has done last.
+  /// The last step that a process has taken.
   enum Step: Hashable {
     case idle
-    /// The change is written down.
+    /// The change is in the catalog.
     case begun
-    /// A copy or the video that was put back has its name, and is not proved.
+    /// A copy, or the video that was put back, has its name but is not verified.
     case stored
-    /// The store has what the change makes of its objects.
+    /// The store's objects are as the change requires.
     case carriedOut
-    /// It is true.
+    /// The change is in effect.
     case finished
     case told
     case ended
@@ -55,11 +56,11 @@ struct ChangeState: Hashable {
     var isStored = true
   }
 
-  /// A row of `change`.
+  /// A row of table `change`.
   struct Open: Hashable {
     var kind: ChangeKind
     var isDone = false
-    /// Where to, or where from when it is done.
+    /// The store it moves to, or once it is done, the store it moved from.
     var other: Store?
     var owner: Int?
   }
@@ -68,9 +69,9 @@ struct ChangeState: Hashable {
     var owner: Int
     var ask: Ask
     var step = Step.idle
-    /// What it carries out: what was asked for, or what another has left.
+    /// The kind of change it carries out: the one it was asked for, or one that another process has left.
     var kind: ChangeKind?
-    /// Whether it takes copies away again.
+    /// Whether it is removing the copies of a move that failed.
     var isUndoing = false
     var hasLease = true
   }
@@ -83,30 +84,30 @@ struct ChangeState: Hashable {
     let again: Bool
   }
 
-  /// The post that was there, where it is or was last.
+  /// The original post, at its current or last place.
   var post = Post(key: 1)
-  /// It is in the feed, or it was removed.
+  /// How the post was removed; nil while it is in the feed.
   var removal: Removal?
   var open: Open?
-  /// What `publisher` made.
+  /// The post that `publisher` made.
   var second: Post?
-  /// Who works on the unfinished intent for `second`, or did.
+  /// The owner of the unfinished intent for `second`, if there is one; the owner may be dead.
   var intent: Int?
   var objects: Set<Object> = [Object(key: 1, store: .here)]
-  /// Objects that have gone, and may be back when the power goes.
+  /// Objects that were removed without a sync, and may return after a power loss.
   var going: Set<Object> = []
-  /// Those whose bytes are others.
+  /// Objects whose bytes are wrong.
   var damaged: Set<Object> = []
-  /// What is so by a change.
+  /// The changes that are in effect.
   var isTrue: Set<ChangeKind> = []
-  /// What of it has to be told.
+  /// The changes in effect whose event has not been sent yet.
   var owed: Set<ChangeKind> = []
   var toldWhatIsNotSo = false
-  /// Whether somebody asked for it to come back since it was removed; nil when it never was.
+  /// Whether somebody has asked for the post back since its removal; nil if it was never removed.
   var mayReturn: Bool?
-  /// It has moved from `here`.
+  /// Whether it has moved away from `here`.
   var hasLeft = false
-  /// The video was published anew, and nobody had said so.
+  /// Whether the video was published again although nobody had asked for that.
   var cameBack = false
   var changers: [Changer]
   var publisher: Publisher?
@@ -137,7 +138,7 @@ struct ChangeState: Hashable {
   func isHeld(by changer: Changer) -> Bool { open?.owner == changer.owner }
 }
 
-/// A mistake that could be made in the code; the model has to notice each.
+/// A mistake that could be made in the code. The model must detect each one.
 enum ChangeMistake: CaseIterable, Sendable {
   case objectGoesBeforeThePostLeaves
   case restoredBeforeItIsProved

@@ -3,10 +3,10 @@ import ReelIngest
 import ReelTestSupport
 import Testing
 
-/// The steps of docs/publish.md as a state space small enough to be searched whole.
+/// The steps of docs/publish.md as a state space small enough for an exhaustive search.
 @Suite("The model of publishing once")
 struct OnceModelTests {
-  @Test("nothing is ever broken, whatever goes wrong and in whatever order")
+  @Test("every invariant holds, whatever fails and in whatever order")
   func everyState() {
     let (states, violation) = OnceSearch(faults: TestForm.isLong ? 3 : 2, mistake: nil).run()
     print("the model of publishing once has \(states) states")
@@ -38,19 +38,19 @@ struct OnceModelTests {
   ]
 
   @Test(
-    "notices a mistake",
+    "a mistake is detected",
     arguments: Self.mistakes)
   func notices(mistake: Mistake, by invariants: Set<Invariant>) {
     let violation = (0...2).lazy.compactMap { OnceSearch(faults: $0, mistake: mistake).run().violation }.first
     #expect(violation.map { invariants.contains($0.invariant) } == true, "\(told(violation))")
   }
 
-  @Test("every mistake stands in the list")
+  @Test("the list has every mistake")
   func noMistakeIsLeftOut() {
     #expect(Set(Self.mistakes.map(\.0)) == Set(Mistake.allCases))
   }
 
-  @Test("the code's steps are the model's", arguments: IntakeStep.allCases)
+  @Test("the model has the code's steps from the policy on", arguments: IntakeStep.allCases)
   func names(step: IntakeStep) {
     let before: Set<IntakeStep> = [.opened, .hashed, .mended, .probed]
     #expect(before.contains(step) != (OnceState.Step(rawValue: step.rawValue) != nil))

@@ -1,6 +1,6 @@
-/// Goes through every state that can be reached, and holds each against what always holds.
+/// Visits every reachable state and checks the invariants in each.
 struct OnceSearch {
-  /// A state in which something does not hold, and the way to it.
+  /// A violated invariant, and the path to the state that violates it.
   struct Violation {
     let invariant: Invariant
     let way: [OnceState]
@@ -9,7 +9,7 @@ struct OnceSearch {
   let faults: Int
   let mistake: Mistake?
 
-  /// The states that were seen, and the first one in which something is broken.
+  /// Returns the number of states visited, and the first violation.
   func run() -> (states: Int, violation: Violation?) {
     let start = OnceState(faults: faults)
     var queue = [start]
@@ -21,7 +21,7 @@ struct OnceSearch {
       if let broken = Invariant.allCases.first(where: { !$0.holds(in: state, mistake) }) {
         return (seen.count, Violation(invariant: broken, way: way(to: next, queue, origin)))
       }
-      // Two that have both lost their leases can take an intent from each other for ever.
+      // Two workers that have both lost their leases can take an intent from each other forever.
       if state.rows.contains(where: { $0.attempt > 5 }) {
         next += 1
         continue
@@ -46,7 +46,7 @@ struct OnceSearch {
   }
 }
 
-/// What always holds (docs/publish.md), by name.
+/// The invariants of docs/publish.md, by name.
 enum Invariant: String, CaseIterable {
   case publishedObjectIsWhole
   case onePostForEachPublication
@@ -79,7 +79,7 @@ enum Invariant: String, CaseIterable {
     }
   }
 
-  /// The doctor has removed an object whose post is written down.
+  /// Whether the doctor has removed an object whose post is still recorded.
   private func isShownRemoved(_ state: OnceState) -> Bool {
     guard case .withdrawn(let key) = state.doctor else { return false }
     return state.objects[key] == nil && state.documents.contains(key)

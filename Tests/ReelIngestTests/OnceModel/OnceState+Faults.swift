@@ -1,11 +1,11 @@
-/// What goes wrong, and the doctor that cleans up.
+/// The faults, and the doctor that cleans up after them.
 extension OnceState {
   func faultsHappening() -> [OnceState] {
     workers.indices.flatMap { [crashing($0), losingLease($0), renewing($0)].compactMap { $0 } }
       + [losingPower(), crashingDoctor()].compactMap { $0 } + corrupting() + strangers()
   }
 
-  /// `kill -9`; another process comes in its place.
+  /// A crash (`kill -9`). Another process takes this one's place.
   private func crashing(_ index: Int) -> OnceState? {
     guard mayHappen(.crash), workers[index].step != .ended else { return nil }
     var next = suffering(.crash)
@@ -14,7 +14,7 @@ extension OnceState {
     return next
   }
 
-  /// What was not synced is gone, and so are all processes.
+  /// A power loss: everything that was not synced is lost, and every process ends.
   private func losingPower() -> OnceState? {
     guard mayHappen(.powerLoss) else { return nil }
     var next = suffering(.powerLoss)
@@ -26,7 +26,7 @@ extension OnceState {
     return next
   }
 
-  /// Stopped for longer than its lease; it goes on where it was, later.
+  /// A pause longer than the process's lease. It resumes later at the same step.
   private func losingLease(_ index: Int) -> OnceState? {
     guard mayHappen(.expiry), workers[index].hasLease, workers[index].step != .ended else { return nil }
     var next = suffering(.expiry)
@@ -41,7 +41,7 @@ extension OnceState {
     return next
   }
 
-  /// The store loses bytes of an object before anybody has proved it.
+  /// The store corrupts an object before anybody has verified it.
   private func corrupting() -> [OnceState] {
     guard mayHappen(.corruption) else { return [] }
     return objects.keys.sorted().compactMap { key in
@@ -53,7 +53,7 @@ extension OnceState {
     }
   }
 
-  /// Somebody else puts something under a name that was drawn, before we do.
+  /// Another program puts an object under a name that was drawn, before we do.
   private func strangers() -> [OnceState] {
     guard mayHappen(.stranger) else { return [] }
     return rows.filter { $0.state == .unfinished && objects[$0.key] == nil }.map { row in
@@ -69,7 +69,7 @@ extension OnceState {
     var next = self
     switch doctor {
     case .idle:
-      // Time is not in the model: the grace period may be over at any moment.
+      // Time is not modeled: the grace period may end at any moment.
       return rows.indices.compactMap { beginningMending($0, mistake) }
     case .givenUp(let key):
       if mistake == .removedBeforeWithdrawn { next.objects[key] = nil } else { next.documents.remove(key) }
@@ -91,7 +91,7 @@ extension OnceState {
       return next
     }
     if let owner = rows[row].owner, isAlive(owner) { return nil }
-    // However long it is stopped from here on: nobody completes what is given up.
+    // From here on nobody can complete the intent, however long the doctor is stopped.
     if mistake != .removedBeforeGivenUp { next.giveUp(row) }
     next.doctor = .givenUp(key: rows[row].key)
     return next

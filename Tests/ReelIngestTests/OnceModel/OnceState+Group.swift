@@ -1,6 +1,6 @@
 /// The sync of the folder that a batch of copies shares (`ObjectBatch`).
 extension OnceState {
-  /// One sync at a time; it serves the copies that were there when it began.
+  /// Starts or ends a sync. Only one runs at a time, and it covers the copies that were waiting when it began.
   func groupSteps(_ mistake: Mistake?) -> [OnceState] {
     let waiting = workers.indices.filter { workers[$0].step == .copied }
     var next = self

@@ -1,13 +1,13 @@
 import ReelCore
 
-/// What can happen next: the steps of docs/publish.md, one effect each.
+/// The steps that can follow: those of docs/publish.md, with one effect each.
 extension OnceState {
   func successors(with mistake: Mistake?) -> [OnceState] {
     workers.indices.flatMap { step($0, mistake) } + groupSteps(mistake) + doctorSteps(mistake)
       + faultsHappening()
   }
 
-  /// What worker `index` may do now.
+  /// Returns the states that follow from the next step of worker `index`.
   func step(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
     switch workers[index].step {
     case .judged: claim(index, mistake)
@@ -33,7 +33,7 @@ extension OnceState {
       return [next]
     }
     let claimant = workers[index].owner
-    // What the catalogs call.
+    // The decision function that the catalogs call.
     let decision = ClaimDecision<Post, Never, Int>.decide(
       .skip, again: true, published: posts.first, removed: nil,
       own: rows.indices.filter { rows[$0].state == .unfinished }, related: [],
@@ -76,7 +76,7 @@ extension OnceState {
     workers[index].step = .intended
   }
 
-  /// It is a post already: told by whoever is to tell it, or by us when that one is dead.
+  /// The video has a post already. Its event is sent by the owner of the outbox entry, or by us if that owner is dead.
   private func meetingPost(_ index: Int, _ mistake: Mistake?) -> OnceState {
     var next = self
     let teller = outbox
@@ -95,7 +95,7 @@ extension OnceState {
     let worker = workers[index]
     var next = self
     if objects[worker.key] != nil, mistake != .objectsOverwritten {
-      // It may have been named, and not synced, by a dead one.
+      // A process that has died since may have named it without syncing the name.
       next.workers[index].step = mistake == .foundObjectIsNotSynced ? .uploaded : .named
       if mistake == .foundObjectIsTrusted {
         next.objects[worker.key]?.isDurable = true
@@ -113,7 +113,7 @@ extension OnceState {
     var next = self
     next.workers[index].isSynced = false
     if objects[worker.key] != nil, mistake != .objectsOverwritten {
-      // Somebody was faster: looked at as one that was found.
+      // Another process was faster. Its object is treated like any object that was found.
       next.workers[index].step = .named
       return [next]
     }
@@ -121,7 +121,7 @@ extension OnceState {
     next.workers[index].step = mistake == .folderNotSynced ? .uploaded : .named
     var states = [next]
     if mayHappen(.lostReply) {
-      // It happened, and nobody says so.
+      // The upload succeeded, but the reply was lost.
       next = next.suffering(.lostReply)
       next.release(index, keyUnusable: false)
       states.append(next)
@@ -143,7 +143,7 @@ extension OnceState {
       next.workers[index].step = .verified
       if mistake == .toldBeforeCommit { next.told += 1 }
     } else {
-      // What an earlier attempt wrote down of another object is taken back before the name is given up.
+      // If an earlier attempt recorded another object, that record is withdrawn before the name is given up.
       if object != nil { next.documents.remove(workers[index].key) }
       next.release(index, keyUnusable: object != nil)
     }
@@ -160,7 +160,8 @@ extension OnceState {
 
   // MARK: The record, T2 and the event
 
-  /// Once, whoever does it: its id is the intent's. A reply that is lost is a crash right after it to whoever comes next.
+  /// Recording is idempotent: the record's id is the intent's. To the next worker, a lost reply is the same as a crash
+  /// right after recording.
   private func recording(_ index: Int, _ mistake: Mistake?) -> OnceState {
     var next = self
     if mistake != .neverRecorded { next.documents.insert(workers[index].key) }
@@ -202,7 +203,7 @@ extension OnceState {
     return next
   }
 
-  /// The fence.
+  /// The fence: whether `owner` still holds the row's intent in this attempt.
   func isHeld(_ row: Int, by owner: Int, _ attempt: Int) -> Bool {
     rows[row].state == .unfinished && rows[row].owner == owner && rows[row].attempt == attempt
   }

@@ -1,29 +1,29 @@
-/// One moment of a library, two workers and a doctor, all at one video.
+/// One state of a library, two workers and a doctor that all deal with the same video.
 struct OnceState: Hashable {
-  /// How far a worker has come: what it has done last. Named as `IntakeStep`.
+  /// The last step that a worker has taken. Named as in `IntakeStep`.
   enum Step: String, Hashable, CaseIterable {
-    /// Knows what it wants to publish, and asks for the intent.
+    /// The worker knows what it wants to publish, and asks for the intent.
     case judged
-    /// Holds the intent: T1 is durable.
+    /// The worker holds the intent: T1 is durable.
     case intended
-    /// The bytes lie beside the store, without a name; they wait for a group to be synced.
+    /// The bytes are in the store's staging area, without a name, and wait for a group's sync.
     case copied
-    /// A group's sync has ended that they were in.
+    /// A group's sync that covered the bytes has ended.
     case synced
-    /// The object has its name; the folder is not synced.
+    /// The object has its name, but the folder is not synced.
     case named
     case uploaded
     case verified
-    /// The post is written down beside the object, as in a store that keeps posts.
+    /// The post is recorded beside the object, as in a store that keeps posts.
     case recorded
     /// T2 is durable.
     case published
     case told
-    /// Came to its end.
+    /// The worker is done.
     case ended
   }
 
-  /// A row of `intent`, by its `state` column.
+  /// The values of the `state` column of table `intent`.
   enum IntentState: Hashable { case unfinished, published, givenUp }
 
   struct Row: Hashable {
@@ -34,31 +34,31 @@ struct OnceState: Hashable {
   }
 
   struct Object: Hashable {
-    /// Who wrote it; a published one keeps its.
+    /// The owner that wrote it. A published object keeps its writer.
     var writer: Int
     var isWhole = true
-    /// Its bytes are on the disk.
+    /// Whether its bytes are durable.
     var isSynced = true
-    /// Its name is on the disk.
+    /// Whether its name is durable.
     var isDurable = false
-    /// Somebody else's, under a name that we drew, too.
+    /// Whether another program wrote it, under a name that we had drawn.
     var isForeign = false
   }
 
   struct Worker: Hashable {
-    /// Another process in the same place is another owner.
+    /// The process's owner number. A process started in its place gets another one.
     var owner: Int
     var step = Step.judged
     var key = 0
     var attempt = 0
     var hasLease = true
-    /// Its copy is on the disk.
+    /// Whether the bytes of its copy are durable.
     var isSynced = false
-    /// Looked for the post and found none: only where claiming is not atomic.
+    /// Whether it looked for a post and found none; used only by the mistake that makes claiming non-atomic.
     var sawNothing = false
   }
 
-  /// `reel doctor --fix`
+  /// The progress of `reel doctor --fix`.
   enum Doctor: Hashable {
     case idle
     case givenUp(key: Int)
@@ -76,18 +76,18 @@ struct OnceState: Hashable {
   }
 
   var rows: [Row] = []
-  /// By key.
+  /// The objects by key.
   var objects: [Int: Object] = [:]
-  /// What is written down beside the objects, by their keys.
+  /// The keys of the posts that are recorded beside the objects.
   var documents: Set<Int> = []
   var posts: [Post] = []
   var outbox: Int?
   var told = 0
   var workers = [Worker(owner: 0), Worker(owner: 1)]
   var doctor = Doctor.idle
-  /// Whose copies the sync that is running makes durable: those that were there when it began.
+  /// The workers whose copies the running sync makes durable: those that were waiting when it began.
   var syncing: [Int] = []
-  /// How many faults may still happen, each at most twice.
+  /// How many faults may still happen. Each kind may happen at most twice.
   var faultsLeft: Int
   var faults: [Fault: Int] = [:]
 
@@ -97,7 +97,7 @@ struct OnceState: Hashable {
 
   func mayHappen(_ fault: Fault) -> Bool { faultsLeft > 0 && faults[fault, default: 0] < 2 }
 
-  /// This state, with `fault` on the account.
+  /// Returns this state with `fault` counted.
   func suffering(_ fault: Fault) -> OnceState {
     var next = self
     next.faultsLeft -= 1
@@ -111,11 +111,11 @@ struct OnceState: Hashable {
 
   func row(_ key: Int) -> Int? { rows.firstIndex { $0.key == key } }
 
-  /// A key that no row names.
+  /// A key that no row, worker or object uses.
   var freshKey: Int { (rows.map(\.key) + workers.map(\.key) + Array(objects.keys)).max().map { $0 + 1 } ?? 1 }
 }
 
-/// A mistake that could be made in the code; the model has to notice each.
+/// A mistake that could be made in the code. The model must detect each one.
 enum Mistake: String, CaseIterable, Sendable {
   case keyNotRecordedFirst
   case noVerification

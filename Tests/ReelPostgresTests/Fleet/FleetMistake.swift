@@ -1,4 +1,4 @@
-/// A mistake that could be made in a fence, a lease, a counter or a word; the simulation has to notice each.
+/// A mistake that could be made in a fence, a lease, a counter or a notification. The simulation must detect each one.
 enum FleetMistake: String, CaseIterable, Sendable {
   // Fences.
   case finishedWithoutTheTakingsNumber
@@ -43,7 +43,7 @@ enum FleetMistake: String, CaseIterable, Sendable {
   case oneFailureTooMany
   case pauseDoesNotGrow
   case endingsCountedAsTheyAreSaid
-  // Words.
+  // Notifications.
   case reasonNotWrittenWithTheItem
   case reasonOfWhoLostTheItem
   case doneBeforeItIsAPost

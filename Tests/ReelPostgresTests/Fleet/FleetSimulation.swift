@@ -3,15 +3,15 @@ import ReelTestSupport
 
 @testable import ReelPostgres
 
-/// A fleet, its database, the network between them and every clock, all in the hands of one seed: nothing here waits, and
-/// the same seed does the same again.
+/// A fleet, its database, the network between them and every clock, all controlled by one seed. Nothing here waits, and
+/// a seed always gives the same run.
 ///
-/// A statement may be lost on its way, its answer may be, or it may come late, after it has been repeated; a process may be
-/// killed, told to end, stopped, or cut off; the database may be away. What the processes decide is decided by the real
-/// code: ``WorkerMemory``, ``DeathVerdict``, ``QueueWord``, `ClaimDecision`, and ``QueueWorker/Row``. `QueueTables` stands
-/// for the SQL.
+/// A statement or its answer may be lost, or the statement may arrive late, after it has been repeated. A process may
+/// be killed, told to end, stopped, or cut off, and the database may be away. The processes' decisions are made by the
+/// real code: ``WorkerMemory``, ``DeathVerdict``, ``QueueWord``, `ClaimDecision`, and ``QueueWorker/Row``.
+/// `QueueTables` stands in for the SQL.
 struct FleetSimulation {
-  /// What always holds.
+  /// The invariants.
   enum Law: String, CaseIterable {
     case onlyTheDeadAreStruckOut
     case whatIsTakenHasAWorker
@@ -37,10 +37,10 @@ struct FleetSimulation {
     let text: String
   }
 
-  /// What an item is, by nature.
+  /// How an item behaves when it is processed.
   enum Nature: Hashable {
     case post, refused, corrupt, deadly
-    /// So often it fails, or is put off, before it becomes a post.
+    /// Fails, or is put off, this many times before it becomes a post.
     case busy(Int), elsewhere(Int)
   }
 
@@ -56,7 +56,8 @@ struct FleetSimulation {
     case claim(Int, number: Int)
     case complete(Int, attempt: Int)
 
-    /// Whether it is one statement, which may come late: what is more ends before its COMMIT is sent.
+    /// Whether the request is a single statement, which may arrive late. A longer transaction ends before its COMMIT is
+    /// sent.
     func isOne(_ mistake: FleetMistake?) -> Bool {
       switch self {
       case .open, .begin, .renew, .complete: true
@@ -77,7 +78,7 @@ struct FleetSimulation {
     case isDone(Bool)
   }
 
-  /// Who in a process waits for an answer.
+  /// The parts of a process that wait for answers.
   enum Voice: Hashable {
     case feeder, noter, heart
     case job(Int)
@@ -91,7 +92,7 @@ struct FleetSimulation {
     var sawOutage = false
   }
 
-  /// One taking of an item, as a process works on it.
+  /// One take of an item, as a process works on it.
   struct Job {
     let item: TakenItem
     var attempt = 0
@@ -104,7 +105,7 @@ struct FleetSimulation {
     var isEnding = false
     var stoppedUntil = 0
     var cutUntil = 0
-    /// By how much its clock is off.
+    /// The error of its clock.
     var clock = 0
     var owner: Int64 = 0
     var memory: WorkerMemory
@@ -115,13 +116,13 @@ struct FleetSimulation {
     var outcomes: [(item: TakenItem, ending: ItemOutcome.Ending)] = []
     var said: [(item: Int64, attempts: Int64)] = []
     var lastOutage: ContinuousClock.Instant?
-    /// It waits for a word: until when, since when, and which wait that is.
+    /// The process waits for a notification: until when, since when, and in which of its waits.
     var waitsUntil: Int?
     var waitsSince = 0
     var wait = 0
     var wokeByTime = false
     var hasWord = false
-    /// A word may have been lost.
+    /// Whether it may have missed a notification.
     var mayHaveMissed = false
   }
 
@@ -143,7 +144,7 @@ struct FleetSimulation {
   static let lease = 120_000
   private static let beat = 40_000
   private static let start = ContinuousClock.now
-  /// How long faults go on, and how long all may take afterwards, in milliseconds.
+  /// For how long faults occur, and how long everything may take afterwards, in milliseconds.
   private static let faultTime = 400_000
   private static let patience = 20_000_000
 
@@ -156,7 +157,7 @@ struct FleetSimulation {
   var tables: QueueTables
   var processes: [Process]
   var natures: [Nature] = []
-  /// Which video an item is of.
+  /// The video of each item.
   var videos: [Int] = []
   var agenda = Agenda()
   var databaseAwayUntil = 0
@@ -167,7 +168,7 @@ struct FleetSimulation {
   let isTold: Bool
   var story: [String] = []
 
-  // What is true, whatever the tables say.
+  // The true state, whatever the tables say.
   var posts: [Int: Int] = [:]
   var takers: [Int64: (process: Int, life: Int)] = [:]
   var failures: [Int]
@@ -176,11 +177,11 @@ struct FleetSimulation {
   var ended: [Int64: Int] = [:]
   var heard: [Int64: Int] = [:]
   var retired: Set<Int64> = []
-  /// Workers of which the table says that they have in hand what they had before: a late statement said so.
+  /// Workers that the tables credit with items they held before, because of a statement that arrived late.
   var misled: Set<Int64> = []
   var waitingSince: [Int]
   var workersOf: [Int64: (process: Int, life: Int)] = [:]
-  /// What lives had in their hands when they were killed, by process and life.
+  /// The items in hand when a process was killed, by process and life.
   var handsAtDeath: [Int64: (hands: [Int64], untold: [Int64])] = [:]
 
   init(seed: UInt64, mistake: FleetMistake? = nil, isTold: Bool = false) {
@@ -286,7 +287,7 @@ struct FleetSimulation {
     }
   }
 
-  /// Whether it is the same process still; what comes to one that is stopped comes later.
+  /// Whether the process is in the same life. An event for a stopped process is postponed.
   private mutating func isThere(_ index: Int, _ life: Int, _ event: Event) -> Bool {
     guard processes[index].isThere, processes[index].life == life else { return false }
     if processes[index].stoppedUntil > now {
@@ -300,7 +301,7 @@ struct FleetSimulation {
     now < databaseAwayUntil || now < processes[index].cutUntil
   }
 
-  // MARK: The world
+  // MARK: The environment
 
   private mutating func begin(_ index: Int) {
     guard !processes[index].isThere else { return }
@@ -314,14 +315,14 @@ struct FleetSimulation {
     call(index, .heart, .open)
   }
 
-  /// - Parameter item: what it died of.
+  /// - Parameter item: The item that killed it.
   private mutating func kill(_ index: Int, by item: Int64? = nil) {
     guard processes[index].isThere else { return }
     tell("process \(index) dies" + (item.map { " of item \($0)" } ?? ""))
     if let item {
       kills[Int(item) - 1] += 1
       if now > Self.faultTime || faultEvery == 0 { calmKills[Int(item) - 1] += 1 }
-      // Once in company, three times alone; more only where nobody could tell.
+      // At most once in company and three times alone. More is possible only where no process could tell the cause.
       if calmKills[Int(item) - 1] > 6 { breaks(.noItemKillsForEver, "item \(item)") }
     }
     handsAtDeath[key(index)] = (processes[index].jobs.values.map(\.item.id), untold(index))
@@ -335,7 +336,8 @@ struct FleetSimulation {
     processes[index].jobs.values.map(\.item.id) + processes[index].beginning.map(\.id)
   }
 
-  /// What it is about to begin, and what has ended, as it may not have been able to tell.
+  /// Returns the items that it is about to begin and those that have ended, because it may not have been able to report
+  /// either.
   private func untold(_ index: Int) -> [Int64] {
     processes[index].beginning.map(\.id) + processes[index].outcomes.map(\.item.id)
       + (processes[index].calls[.noter] == nil ? [] : processes[index].said.map(\.item))
@@ -350,7 +352,7 @@ struct FleetSimulation {
         .post, .post, .post, .post, .refused, .corrupt, .busy(1 + draw(5)), .elsewhere(1 + draw(3)), .deadly,
       ]
       self.natures.append(natures[draw(natures.count)])
-      // Some are the same video.
+      // Some items share a video.
       videos.append(videos.isEmpty || draw(5) > 0 ? videos.count : videos[draw(videos.count)])
       (failures, kills, calmKills) = (failures + [0], kills + [0], calmKills + [0])
       waitingSince.append(now)
@@ -374,7 +376,7 @@ struct FleetSimulation {
       guard processes[index].isThere else { return }
       tell("process \(index) is told to end")
       processes[index].isEnding = true
-      // After its grace.
+      // Its grace period is taken to be over.
       let life = processes[index].life
       if processes[index].stoppedUntil <= now { agenda.add(.look(index, life: life), at: now) }
     case 4, 5:
@@ -401,7 +403,7 @@ struct FleetSimulation {
     send(index, voice)
   }
 
-  /// Lets a call begin its way, and draws how far it comes.
+  /// Sends a call, and draws how far it gets.
   private mutating func send(_ index: Int, _ voice: Voice) {
     guard var call = processes[index].calls[voice] else { return }
     let (life, owner) = (processes[index].life, processes[index].owner)
@@ -419,13 +421,13 @@ struct FleetSimulation {
       case 0: break
       case 1: agenda.add(arrival(false), at: now + 1 + draw(40))
       default:
-        // Late, if it can be; else its end is waited for by whoever repeats it.
+        // Late, if the request can be. Otherwise whoever repeats it waits for its end.
         let isLate = call.request.isOne(mistake) || draw(2) == 0 && call.request.isOne(mistake)
         agenda.add(arrival(false), at: now + (isLate ? 1 + draw(60_000) : 1 + draw(40)))
       }
     }
     call.tries += 1
-    // Nobody knows what became of the last try.
+    // The outcome of the last try is unknown.
     if isLost { call.mayBeDone = true }
     processes[index].calls[voice] = call
     agenda.add(.retry(index, life: life, voice, serial: call.serial), at: now + 1_000 + draw(4_000))
@@ -436,10 +438,10 @@ struct FleetSimulation {
     _ mayBeDone: Bool,
     _ isAnswered: Bool
   ) {
-    // What was sent before it was cut off, and is on its way, arrives.
+    // A message that was sent before the process was cut off still arrives.
     if now < databaseAwayUntil || now < processes[index].cutUntil && isAnswered { return }
     if isAnswered, processes[index].calls[voice]?.serial != serial || processes[index].life != life {
-      // Of one that was killed meanwhile.
+      // The sender was killed meanwhile.
       guard processes[index].life == life, !processes[index].isThere else { return }
     }
     if case .begin(_, let worker) = request, processes[index].calls[voice]?.serial != serial {
@@ -452,13 +454,13 @@ struct FleetSimulation {
     }
   }
 
-  /// Tells those who wait what the last transaction had to say.
+  /// Delivers the last transaction's notifications to those who wait.
   private mutating func pass() {
     let count = tables.said
     tables.said = 0
     if count == 0 { return }
     let said = "\(count) \(tables.workers.count)"
-    // Whoever may log in may say anything.
+    // Anybody who may log in may send any notification.
     let words = draw(4) == 0 ? ["nonsense", said] : [said]
     for index in processes.indices where processes[index].isThere {
       if processes[index].cutUntil > now || databaseAwayUntil > now {
@@ -535,7 +537,7 @@ struct FleetSimulation {
     }
   }
 
-  // MARK: Its laws
+  // MARK: The invariants
 
   private mutating func judge(
     _ taking: WorkerMemory.Taking?, _ before: [QueueTables.Item], _ look: WorkerMemory.Look, _ index: Int,
@@ -590,7 +592,7 @@ struct FleetSimulation {
       failures[at] += Int(row.counted)
       if new.failures != failures[at] { breaks(.failuresAreCountedOnce, "item \(row.item): \(new.failures)") }
       if row.state == ItemState.later.rawValue {
-        // After 30 s, 2 min and 8 min, and the fourth time for good.
+        // Retries come after 30 s, 2 min and 8 min. The fourth failure is final.
         let isLast = row.counted == 1 && failures[at] >= 4
         if isLast != (new.state == .failed) { breaks(.failuresAreCountedOnce, "item \(row.item)") }
         let pauses = [30_000, 120_000, 480_000]
@@ -614,7 +616,7 @@ struct FleetSimulation {
       }
     }
     for row in rows where row.code != nil {
-      // What is shown of it is what its taker has said, and nobody else.
+      // The reason shown is the one that the item's taker has reported, and no other.
       let item = tables.items[Int(row.item) - 1]
       if let noted = tables.noted[row.item], noted != item.code, item.code != DeathVerdict.code {
         breaks(.theReasonIsThere, "item \(row.item): \(noted)")
@@ -646,7 +648,7 @@ struct FleetSimulation {
         breaks(.setAsideAfterThreeDeaths, "item \(at + 1): \(new.deaths)")
       }
       guard isMoreDead, let worker = struck.first(where: { $0.id == old.worker }) else { continue }
-      // Its process is dead and was at nothing else, or was silent, and may be at more by now.
+      // Its process is dead and worked on nothing else, or it was silent, and may be working on more by now.
       if !misled.contains(worker.id), let (index, life) = workersOf[worker.id],
         let truth = handsAtDeath[Int64(index) << 32 | Int64(life)],
         truth.hands.contains(where: { $0 != at + 1 && before[Int($0) - 1].worker == worker.id })
@@ -719,7 +721,7 @@ struct FleetSimulation {
     }
   }
 
-  /// One at a time, and only if nobody has done so meanwhile.
+  /// Registers the worker. Only one registration runs at a time, and only if none has succeeded meanwhile.
   @discardableResult
   private mutating func writeDown(_ index: Int, _ voice: Voice, inPlaceOf old: Int64) -> Bool {
     let isBeingDone = processes[index].calls.values.contains {
@@ -743,7 +745,7 @@ struct FleetSimulation {
     if processes[index].memory.held.keys.contains(where: { tables[$0].worker != worker }) {
       breaks(.nothingIsHeldByWhoLostIt, "process \(index)")
     }
-    // What it had not begun is others' now.
+    // The items that it had not begun are free for other workers.
     processes[index].ready = []
     tell("process \(index) is worker \(worker)")
     if old == 0 { agenda.add(.beat(index, life: processes[index].life), at: now + draw(Self.beat)) }
@@ -765,7 +767,7 @@ struct FleetSimulation {
     if taking.items.isEmpty { wait(index) } else { feed(index) }
   }
 
-  /// Begins what can be begun, or takes more.
+  /// Begins the items that can be begun, or takes more.
   private mutating func feed(_ index: Int) {
     guard processes[index].isThere, processes[index].calls[.feeder] == nil,
       processes[index].memory.worker != 0,
@@ -811,7 +813,7 @@ struct FleetSimulation {
     let heard = mistake == .nonsenseTakesTheWord ? QueueWord(Array(words.prefix(1))) : QueueWord(words)
     guard let heard else { return }
     guard Double(draw(1000)) / 1000 < heard.share else {
-      // Others go.
+      // Other processes get them.
       processes[index].mayHaveMissed = true
       return
     }
@@ -824,7 +826,7 @@ struct FleetSimulation {
     agenda.add(.wake(index, life: processes[index].life, wait: processes[index].wait), at: now + spread)
   }
 
-  // MARK: Work
+  // MARK: Processing
 
   private mutating func work(_ index: Int, _ number: Int) {
     guard let job = processes[index].jobs[number] else { return }
@@ -882,7 +884,7 @@ struct FleetSimulation {
     guard processes[index].calls[.noter] == nil, !processes[index].outcomes.isEmpty else { return }
     let held = processes[index].memory.held
     let rows = processes[index].outcomes.compactMap { outcome, ending in
-      // Of an earlier taking it has nothing to say.
+      // An outcome of an earlier take does not count.
       held[outcome.id].flatMap { taken in
         taken.attempts == outcome.attempts
           ? QueueWorker.Row(ItemOutcome(outcome.id, ending), of: taken, on: "host") : nil
@@ -895,7 +897,7 @@ struct FleetSimulation {
   }
 }
 
-/// What happens when: of what happens at the same time, first what was added first.
+/// The pending events. Simultaneous events come in the order in which they were added.
 struct Agenda {
   private var entries: [(time: Int, order: Int, event: FleetSimulation.Event)] = []
   private var count = 0

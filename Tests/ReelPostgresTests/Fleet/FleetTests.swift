@@ -2,9 +2,9 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// Docs: docs/fleet.md, "How it is proved".
+/// The tests of docs/fleet.md, "How it is proved".
 @Suite struct FleetTests {
-  /// `REEL_ROUNDS` says how many seeds, `REEL_SEED` where they begin.
+  /// `REEL_ROUNDS` sets the number of seeds, and `REEL_SEED` the first one.
   @Test(.shortTime) func whateverHappensToAFleetItKeepsItsLaws() {
     let first = TestSeed.drawn()
     let rounds = ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) }
@@ -22,7 +22,7 @@ import Testing
     print("\(count) fleets from seed \(first), \(steps) steps, in \(ContinuousClock.now - start)")
   }
 
-  /// What notices each mistake, and a seed with which it does.
+  /// The laws that detect each mistake, and a seed with which they do.
   private static let mistakes: [(mistake: FleetMistake, laws: Set<FleetSimulation.Law>, seed: UInt64)] = [
     (.finishedWithoutTheTakingsNumber, [.onlyWhoHasTakenItEndsIt], 21),
     (.finishedByAnybody, [.onlyWhoHasTakenItEndsIt], 21),
@@ -101,7 +101,7 @@ import Testing
     let told = Set(page.matches(of: /`(\w+)`/).map { String($0.1) })
     #expect(Set(FleetMistake.allCases.map(\.rawValue)).subtracting(told).isEmpty)
     #expect(Set(FleetSimulation.Law.allCases.map(\.rawValue)).subtracting(told).isEmpty)
-    // Each law is broken by a mistake at least.
+    // Every law is broken by at least one mistake.
     #expect(Self.mistakes.reduce(into: []) { $0.formUnion($1.laws) } == Set(FleetSimulation.Law.allCases))
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelPostgres
 
-/// The same random script for PostgreSQL and for the tables of the simulation: after each step, both say the same.
+/// Runs the same random script on PostgreSQL and on the simulation's tables, and compares the two after each step.
 @Suite(.besidePostgres, .notQuick) struct QueueMirrorTests {
   @Test(.shortTime) func theSimulationsTablesAreThoseOfTheServer() async throws {
     let first = TestSeed.drawn()
@@ -26,7 +26,7 @@ import Testing
     #expect(kinds == Set(Script.Kind.allCases))
   }
 
-  /// A clock of the machines that stands still until it is told.
+  /// The machines' clock, which moves only when told to.
   private final class Clock: Sendable {
     private let start = ContinuousClock.now
     private let passed = Mutex(Duration.zero)
@@ -46,7 +46,7 @@ import Testing
       var memory: WorkerMemory
     }
 
-    /// What the two are compared by.
+    /// The state by which the two are compared.
     struct Picture: Equatable {
       var items: [String] = []
       var workers: [String] = []
@@ -63,7 +63,7 @@ import Testing
     private let clock = Clock()
     private var tables: QueueTables
     private var pairs: [Pair] = []
-    /// By the server's clock.
+    /// The server's time.
     private var now = 0
 
     init(seed: UInt64) async throws {
@@ -115,7 +115,7 @@ import Testing
         let silent = pairs.filter { _ in draw(2) == 0 }.map(\.memory.worker)
         try silence(Set(silent), at: now - 1)
       case .outage:
-        // Before the server was there.
+        // Before the server was started.
         try silence([pairs[index].memory.worker], at: 1)
       case .due:
         try change("UPDATE reel.work SET due_at = 0 WHERE state = 2")
@@ -129,7 +129,7 @@ import Testing
         #expect(try queue.putBack([.failed, .setAside]) == tables.putBack([.failed, .setAside]))
       case .pass: clock.pass([.milliseconds(200), .seconds(2), .seconds(3000)][draw(3)])
       }
-      // The two have been written down some milliseconds apart.
+      // The two workers were registered some milliseconds apart.
       for worker in tables.workers {
         try change("UPDATE reel.worker SET started_at = \(worker.startedAt) WHERE id = \(worker.id)")
       }
@@ -220,7 +220,7 @@ import Testing
       tables.silence(workers, at: end)
     }
 
-    // MARK: Pictures
+    // MARK: Comparing
 
     func real() throws -> Picture {
       try pool.read { db in

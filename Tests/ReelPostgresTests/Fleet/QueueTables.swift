@@ -3,10 +3,10 @@ import ReelCore
 
 @testable import ReelPostgres
 
-/// What `reel.work`, `reel.worker`, `reel.owner` and `reel.failure` hold, and what each transaction of ``QueueWorker`` makes
-/// of them: a mirror of its SQL. `QueueMirrorTests` compares the two.
+/// The contents of `reel.work`, `reel.worker`, `reel.owner` and `reel.failure`, and the effect of each transaction of
+/// ``QueueWorker`` on them. This mirrors the SQL, and `QueueMirrorTests` compares the two.
 ///
-/// Of what PostgreSQL decides under its locks this is the simulation's stand-in; whatever is decided in Swift is called.
+/// It stands in for what PostgreSQL decides under its locks. Decisions made in Swift are made by the real code.
 struct QueueTables {
   struct Item: Hashable {
     var priority: Int64 = 0
@@ -25,7 +25,7 @@ struct QueueTables {
     let id: Int64
     let owner: Int64
     let startedAt: Int
-    /// A copy.
+    /// A copy of the owner's.
     var leaseUntil: Int
     var lease: Int
     var hands: [Int64] = []
@@ -42,7 +42,7 @@ struct QueueTables {
   struct Intent: Hashable {
     var attempt = 1
     var owner: Int64?
-    /// The number that was drawn for the claim.
+    /// The random number drawn for the claim.
     var claim: Int
     var isPublished = false
   }
@@ -50,18 +50,18 @@ struct QueueTables {
   let lease: Int
   let settings = QueueWorker.Settings()
   let mistake: FleetMistake?
-  /// Since when the server has been there.
+  /// When the server was started.
   var serverStart = 0
-  /// By their ids, which begin with 1.
+  /// By id; ids begin with 1.
   private(set) var items: [Item] = []
   private(set) var workers: [Worker] = []
   private(set) var owners: [Owner] = []
-  /// What `reel status` shows of each item's file.
+  /// The reason that `reel status` shows for each item's file.
   private(set) var noted: [Int64: String] = [:]
   private(set) var intents: [Int: Intent] = [:]
   private var lastWorker: Int64 = 0
   private var lastOwner: Int64 = 0
-  /// What the transaction has told those who wait: how many items.
+  /// The number of items that the transaction has announced in its notifications.
   var said = 0
 
   init(lease: Int, mistake: FleetMistake? = nil) { (self.lease, self.mistake) = (lease, mistake) }
@@ -81,7 +81,7 @@ struct QueueTables {
     owners.first { $0.id == worker.owner }?.leaseUntil ?? worker.leaseUntil
   }
 
-  // MARK: Filling it
+  // MARK: Filling the queue
 
   mutating func enqueue(_ new: [Item]) {
     items += new
@@ -100,7 +100,7 @@ struct QueueTables {
     return count
   }
 
-  // MARK: Who is there
+  // MARK: Owners and workers
 
   mutating func newOwner(at now: Int) -> Int64 {
     owners.removeAll { $0.leaseUntil < now - 86_400_000 }
@@ -161,7 +161,7 @@ struct QueueTables {
 
   // MARK: Items
 
-  /// - Parameter mayBeDone: whether an earlier attempt at the same may have been carried out.
+  /// - Parameter mayBeDone: Whether an earlier try of the same take may have succeeded.
   mutating func take(_ count: Int, _ look: WorkerMemory.Look, mayBeDone: Bool) -> WorkerMemory.Taking? {
     guard isThere(look.worker) || mistake == .takenWithoutAWorker else { return nil }
     if mayBeDone, mistake != .takenAndNotLookedFor {
@@ -261,10 +261,10 @@ struct QueueTables {
     workers[index].failed += ended.count { $0.rawValue > ItemState.done.rawValue }
   }
 
-  // MARK: What is due
+  // MARK: Due items and dead workers
 
-  /// - Parameter clock: by how much the clock of the one who looks is off, which must not matter.
-  /// - Returns: those who were struck out.
+  /// - Parameter clock: The error of the calling process's clock, which must not matter.
+  /// - Returns: The workers that were deleted.
   mutating func free(wasCutOff: Bool, at now: Int, clock: Int = 0) -> [Worker] {
     var count = 0
     if mistake != .dueNeverFreed {
@@ -366,7 +366,7 @@ struct QueueTables {
     }
   }
 
-  /// Whether it is a post now by this attempt, or was.
+  /// Returns whether this attempt has made the post, now or in an earlier try.
   mutating func complete(_ video: Int, attempt: Int, by owner: Int64, mayBeDone: Bool) -> (
     isDone: Bool, isNew: Bool
   ) {
@@ -384,7 +384,7 @@ struct QueueTables {
 // MARK: - For comparison
 
 extension QueueTables {
-  /// As if these workers had been heard of last at `end`, and their leases had been over at once.
+  /// Makes these workers count as last heard of at `end`, with leases that ended at once.
   mutating func silence(_ ids: Set<Int64>, at end: Int) {
     for index in workers.indices where ids.contains(workers[index].id) {
       (workers[index].leaseUntil, workers[index].lease) = (end, 0)
