@@ -306,7 +306,7 @@ extension S3Client {
     guard !isStuck, page.isWhole || page.next != nil else {
       throw UploadError(
         .rejected,
-        "\(store.destination) does not say how its list of objects continues: it must support ListObjectsV2, or continue "
+        "\(store.destination) keeps sending pages of its list of objects that lead no further: it must support ListObjectsV2, or continue "
           + "after a name (start-after)")
     }
     return page

@@ -82,10 +82,12 @@ extension S3Files {
       let prefix = client.store.prefix.unicodeScalars
       for object in page.objects where object.name.unicodeScalars.starts(with: prefix) {
         let tag = object.etag.isMD5 ? UInt128(object.etag.trimmingQuotes(), radix: 16) : nil
-        found[String(object.name.unicodeScalars.dropFirst(prefix.count))] = Stored(size: object.size, tag: tag)
+        let name = String(object.name.unicodeScalars.dropFirst(prefix.count))
+        found[name] = Stored(size: object.size, tag: tag)
       }
       guard trail.goesOn(to: page.next?.text, after: page.objects.last?.name) else {
-        throw UploadError(.rejected, "\(destination) does not say how its list of objects continues")
+        throw UploadError(
+          .rejected, "\(destination) keeps sending pages of its list of objects that lead no further")
       }
       position = found.count >= most ? nil : page.next
     } while position != nil
