@@ -98,7 +98,7 @@ struct FileDisposalTests {
     rename(folder.path + "/next.json", folder.path + "/drop/a.json")
     try FileDisposal(.delete).apply(to: file, sidecar: seen)
     #expect(try names("drop") == ["a.json", "b.mp4"])
-    // This one may have been read: it arrived after the video was found, but before it was opened.
+    // This sidecar arrived where there was none before, so it may have been read.
     try folder.write("drop/b.json")
     try FileDisposal(.delete).apply(to: later, sidecar: none)
     #expect(try names("drop") == ["a.json"])

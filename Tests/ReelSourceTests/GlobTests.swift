@@ -7,7 +7,7 @@ import Testing
 @Suite("patterns")
 struct GlobTests {
   @Test(
-    "patterns match as in a shell",
+    "patterns match the intended paths",
     arguments: [
       ("*.mov", "a/b/c.mov", true), ("*.mov", "c.MOV", false), ("c.mov", "a/c.mov", true),
       ("a", "a/c.mov", false),
@@ -50,7 +50,7 @@ struct GlobTests {
     #expect(try #require(GlobPattern("?.mp4")).matches([0xFF] + Array(".mp4".utf8), isFolder: false))
   }
 
-  @Test("an empty pattern is invalid")
+  @Test("an empty or impossible pattern is invalid")
   func nothing() {
     #expect(GlobPattern("") == nil)
     #expect(GlobPattern("///") == nil)
