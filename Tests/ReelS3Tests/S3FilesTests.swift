@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("Files of fixed names in a bucket", .shortTime)
+@Suite("files of fixed names in a bucket", .shortTime)
 struct S3FilesTests {
   private func files(
     _ transport: any HTTPTransport, store: S3Store? = nil, attempts: Int = 5
@@ -51,7 +51,7 @@ struct S3FilesTests {
     return counts.withLock { $0 }
   }
 
-  @Test("are put with their types, replace earlier ones, and are signed as encoded")
+  @Test("files are put with their types, replace earlier ones, and are signed as encoded")
   func put() async throws {
     let fake = FakeS3()
     let transport = fake.transport()
@@ -79,7 +79,7 @@ struct S3FilesTests {
     #expect(call.credentials.last?.value.revealed == signature.revealed)
   }
 
-  @Test("go out once: the second time only changed ones are put")
+  @Test("files go out once: the second time only changed ones are put")
   func again() async throws {
     let transport = FakeS3(pageSize: 7).transport()
     let files = try files(transport)
@@ -98,7 +98,7 @@ struct S3FilesTests {
     #expect(try await update(files, names + ["feed/new.json"]) { changed[$0] ?? $0 } == (0, 0, 201))
   }
 
-  @Test("are put again where the store's tags are no MD5, as with SSE-KMS", arguments: ["0", "f"])
+  @Test("files are put again where the store's tags are no MD5, as with SSE-KMS", arguments: ["0", "f"])
   func otherTags(digit: String) async throws {
     let fake = FakeS3()
     let files = try files(fake.transport())
@@ -110,7 +110,7 @@ struct S3FilesTests {
   }
 
   @Test(
-    "whose upload was interrupted are completed by the same command; the error names the file and the store")
+    "an interrupted upload is completed by the same command; the error names the file and the store")
   func broken() async throws {
     let puts = Mutex(0)
     let fake = FakeS3 { sent in
@@ -135,7 +135,7 @@ struct S3FilesTests {
     #expect(Set(put(rest)) == Set(names.dropFirst(10)))
   }
 
-  @Test("are retried after transient errors, and each error names the file")
+  @Test("puts are retried after transient errors, and each error names the file")
   func retries() async throws {
     let failures = Mutex(0)
     let fake = FakeS3 { sent async throws(HTTPFailure) in
@@ -163,7 +163,8 @@ struct S3FilesTests {
     }
   }
 
-  @Test("are listed over several pages, without those under other prefixes", arguments: [1, 2, 5, 1000])
+  @Test(
+    "files are listed over several pages, without those under other prefixes", arguments: [1, 2, 5, 1000])
   func list(pageSize: Int) async throws {
     let fake = FakeS3(pageSize: pageSize)
     let transport = fake.transport()
@@ -187,7 +188,7 @@ struct S3FilesTests {
   }
 
   @Test(
-    "are listed by last name from stores without tokens",
+    "a listing without tokens continues after the last name",
     arguments: [FakeS3.Listing.byName, .byMarker], [1, 2, 5])
   func listsWithoutTokens(_ listing: FakeS3.Listing, _ pageSize: Int) async throws {
     let fake = FakeS3(pageSize: pageSize, listing: listing)
@@ -217,7 +218,7 @@ struct S3FilesTests {
   }
 
   @Test(
-    "do not count as gone when the answer is not a complete listing",
+    "files do not count as gone when the answer is not a complete listing",
     arguments: [
       "", "<html></html>", "<Other/>", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
       "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>",
@@ -229,7 +230,7 @@ struct S3FilesTests {
     #expect(transport.calls.count <= 5)
   }
 
-  @Test("are removed; one that is already gone counts as removed")
+  @Test("files are removed; one that is already gone counts as removed")
   func remove() async throws {
     let fake = FakeS3 { sent in
       sent.call.method == .delete && sent.call.target.hasSuffix("gone") ? FakeS3.error(404, "NoSuchKey") : nil
@@ -241,7 +242,7 @@ struct S3FilesTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  @Test("are not removed when a proxy's page answers for the store")
+  @Test("files do not count as removed when a proxy's page answers for the store")
   func removedElsewhere() async throws {
     let fake = FakeS3 { sent in sent.call.method == .delete ? FakeS3.xml("<html></html>") : nil }
     let error = try await #require(throws: UploadError.self) {
