@@ -57,7 +57,7 @@ static int try_clone3(void) {
   unsigned long long arguments[11] = {0};
   return syscall(SYS_clone3, arguments, sizeof arguments) >= 0;
 }
-// What only a fork server may do.
+// Permitted only in a fork server.
 static int try_clone_sibling(void) { return syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0) >= 0; }
 
 static int try_ptrace(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) == 0; }
@@ -80,7 +80,7 @@ static int try_making_memory_executable(void) {
   return memory != MAP_FAILED && mprotect(memory, 4096, PROT_READ | PROT_EXEC) == 0;
 }
 static int try_mapping_the_file(void) { return mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 4, 0) != MAP_FAILED; }
-// Of no page at all: were it let through, it would harm nothing.
+// Without any page, so that it would do no harm if it were permitted.
 static int try_poisoning_memory(void) { return madvise(NULL, 0, 100 /* MADV_HWPOISON */) == 0; }
 static int try_raising_limits(void) {
   struct rlimit limit;
@@ -103,13 +103,13 @@ static int try_bpf(void) { return syscall(SYS_bpf, 0, NULL, 0) >= 0; }
 static int try_userfaultfd(void) { return syscall(SYS_userfaultfd, 0) >= 0; }
 static int try_unshare(void) { return unshare(CLONE_NEWUSER) == 0; }
 static int try_dup(void) { return dup(4) >= 0; }
-// Where a writer has its output.
+// The descriptor of a writer's output.
 static int try_writing_beside_the_file(void) { return pwrite(5, "x", 1, 0) == 1; }
 static int try_writing_the_file(void) { return pwrite(4, "x", 1, 0) == 1 || write(4, "x", 1) == 1; }
 
-// Room for one file more.
+// Would free a descriptor number for another file.
 static int try_closing_standard_input(void) { return close(0) == 0; }
-// The kernel takes the lower half of the number, a filter sees all of it.
+// The kernel uses the lower half of the number; a filter sees all of it.
 static int try_closing_by_a_long_number(void) { return syscall(SYS_close, 1UL << 32) == 0; }
 static int try_ignoring_a_signal(void) {
   struct sigaction ignoring = {.sa_handler = SIG_IGN};
@@ -117,16 +117,17 @@ static int try_ignoring_a_signal(void) {
 }
 
 #ifdef __x86_64__
-// The numbers of another architecture that the same kernel answers to.
+// The call numbers of another architecture that the same kernel accepts.
 static int try_x32(void) { return syscall(0x40000000 | SYS_getpid) >= 0; }
 #endif
-// Of a path, and not of an open file.
+// For a path instead of an open file.
 static int try_statx(void) {
   struct statx facts;
   return statx(AT_FDCWD, "/etc/passwd", 0, STATX_SIZE, &facts) == 0;
 }
 
-// What a C library of tomorrow may ask: a kernel that does not know it says so, and the filter says the same.
+// A call that a future C library may try: a kernel that does not know it says so, and the filter returns the same
+// error.
 static int ask_future(void) { return syscall(480, 0, 0, 0, 0, 0, 0) >= 0; }
 static int ask_rseq(void) { return syscall(SYS_rseq, NULL, 0, 0, 0) >= 0; }
 static int ask_mseal(void) { return syscall(462, NULL, 0, 0) >= 0; }
@@ -142,7 +143,7 @@ static int ask_stat_of_descriptor(void) {
 }
 static int ask_for_cold_memory(void) { return madvise(NULL, 0, 20 /* MADV_COLD */) == 0; }
 static int ask_for_guard_pages(void) { return madvise(NULL, 0, 102 /* MADV_GUARD_INSTALL */) == 0; }
-// By its number: thread sanitizer's own prctl reads the name, of which there is none.
+// By its number: thread sanitizer's own prctl reads the name, and here there is none.
 static int ask_to_name_memory(void) { return syscall(SYS_prctl, 0x53564d41 /* PR_SET_VMA */, 0, 0, 0, 0) == 0; }
 
 typedef struct {
@@ -228,7 +229,7 @@ const char *reel_escape_name(int index) {
 int reel_open_descriptors(void) {
   int count = 0;
   for (int descriptor = 0; descriptor < 4096; descriptor++)
-    // A pipe or a socket can't seek, and says so; only a closed descriptor is a bad one.
+    // A pipe or a socket can't seek and fails differently; only a closed descriptor gives EBADF.
     if (lseek(descriptor, 0, SEEK_CUR) >= 0 || errno != EBADF) count++;
   return count;
 }

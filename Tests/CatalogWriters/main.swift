@@ -5,9 +5,9 @@ import ReelCore
 import ReelLibrary
 import ReelTestSupport
 
-/// One of several processes that work on a library, for the proof that no told post is lost to SQLite's WAL-reset bug
-/// (docs/publish.md): it opens the catalog, publishes, tells each post, closes it, and begins again. Now and then it does
-/// what the other commands do.
+/// One of several processes that work on a library, to prove that no reported post is lost to SQLite's WAL-reset bug
+/// (docs/publish.md): it opens the catalog, publishes, reports each post, closes the catalog, and starts over.
+/// Occasionally it does what the other commands do.
 struct CatalogWriter {
   let library: LibraryFolder
   let randomness: SeededRandomness
@@ -18,7 +18,7 @@ struct CatalogWriter {
       let catalog = try await SQLiteCatalog.open(library: library, busyTimeout: .seconds(600))
       for _ in 0..<rounds {
         try await publish(into: catalog)
-        // Greedy ones would leave no moment in which all of the log is home.
+        // Without pauses there would be no moment at which the whole log has been checkpointed.
         try await Task.sleep(for: .microseconds(Int.random(in: 0...4000, using: &choices)))
       }
       if happens(oneIn: 8) { _ = try await catalog.clearCache() }
@@ -37,7 +37,7 @@ struct CatalogWriter {
 
   private mutating func happens(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &choices) == 0 }
 
-  /// Publishes one to three videos, and prints the id of each post once it is committed.
+  /// Publishes one to three videos, and prints each post's ID after it is committed.
   private mutating func publish(into catalog: SQLiteCatalog) async throws {
     for _ in 0..<Int.random(in: 1...3, using: &choices) {
       guard let digest = ContentDigest(sha256: randomness.bytes(32)) else { preconditionFailure("32 bytes") }
@@ -60,7 +60,7 @@ struct CatalogWriter {
   }
 }
 
-// The linker leaves out what nobody calls.
+// The linker drops functions that are never called.
 _ = reel_checkpoints_paused()
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let seed = UInt64(arguments[2]), let openings = Int(arguments[3]),

@@ -1,5 +1,5 @@
-/// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it, together with the readers
-/// of bitstream headers, which are internal to their module.
+/// Called by libFuzzer with each input. This is not a target of the package: `scripts/fuzz` builds it, together with
+/// the readers of bitstream headers, which are internal to their module.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzBitstreams(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: size))

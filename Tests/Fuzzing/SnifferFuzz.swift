@@ -1,6 +1,6 @@
 import ReelCore
 
-/// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it.
+/// Called by libFuzzer with each input. This is not a target of the package: `scripts/fuzz` builds it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSniffer(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: size))

@@ -1,10 +1,10 @@
 import ReelCore
 import ReelWire
 
-/// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it.
+/// Called by libFuzzer with each input. This is not a target of the package: `scripts/fuzz` builds it.
 ///
-/// The input is taken for a frame, and for a frame's kind and payload, so that the envelope does not have to be
-/// found by chance. What is read must be written as it was.
+/// The input is decoded both as a frame, and as the kind and payload of a frame, so that the fuzzer does not have to
+/// guess the envelope. A decoded value must encode to the same bytes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWire(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   let bytes = Array(UnsafeBufferPointer(start: data, count: size))
@@ -37,7 +37,7 @@ private func decodeAsEverything(_ frame: [UInt8]) {
   _ = try? ReceiptRequest(decoding: frame)
 }
 
-/// What no reply may get past the decoder.
+/// Checks for values that no reply may get past the decoder.
 private func checkFacts(_ media: MediaInfo) {
   precondition(media.size >= 0)
   if let duration = media.duration { precondition(duration > 0 && duration < 1e9) }

@@ -3,13 +3,13 @@ import Glibc
 import ReelCore
 import ReelWire
 
-/// Writes a file with each kind of frame, whole and without its envelope, into a folder: the fuzzer's beginning.
+/// Writes a file with each kind of frame, whole and without its envelope, into a folder: the fuzzer's seed corpus.
 @main
 enum WireSeeds {
   static func main() throws {
     for (number, frame) in try frames().enumerated() {
       try write(frame, to: "frame-\(number)")
-      // The fuzzer adds an envelope of this kind itself.
+      // The fuzzer adds the envelope of this kind itself.
       try write([frame[5] - 1] + frame.dropFirst(10), to: "payload-\(number)")
     }
   }

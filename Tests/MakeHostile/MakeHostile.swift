@@ -1,11 +1,11 @@
 import Foundation
 import ReelHostileFiles
 
-/// Writes the hostile files into a folder, and beside them what Reel may answer to each.
+/// Writes the hostile files into a folder, with a list of the answers that Reel may give to each.
 @main
 enum MakeHostile {
   struct Expectation: Encodable {
-    /// The name's bytes in base64, where it is not UTF-8.
+    /// The name's bytes in base64 if it is not UTF-8.
     let pathBytes: Data?
     let path: String
     let answers: [String]

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("no more than its width run at once, and as many as that", arguments: [1, 3, 16])
+  @Test("exactly as many run at once as its width permits", arguments: [1, 3, 16])
   func width(_ width: Int) async throws {
     let queue = BlockingQueue(label: "test", width: width)
     let crowd = Crowd()
@@ -71,7 +71,7 @@ import Testing
 }
 
 @Suite struct MapInOrderTests {
-  @Test("whichever is done first, the results come in order", arguments: [1, 4])
+  @Test("the results come in order, whichever is ready first", arguments: [1, 4])
   func order(_ width: Int) async {
     var results: [Int] = []
     await BlockingQueue(label: "test", width: width).mapInOrder((0..<100).makeIterator()) { number, _ in
@@ -84,7 +84,7 @@ import Testing
     #expect(results == (0..<100).map { $0 * 2 })
   }
 
-  @Test("the threads give the results in order, one at a time", arguments: [1, 4])
+  @Test("the threads deliver the results in order, one at a time", arguments: [1, 4])
   func orderOfThreads(_ width: Int) async {
     let results = Order()
     await BlockingQueue(label: "test", width: width).mapInOrder((0..<200).makeIterator(), ahead: 7) {
@@ -123,13 +123,13 @@ import Testing
     #expect(crowd.most == 3)
   }
 
-  /// One that takes its time does not have all the others pile up behind it.
+  /// Other results do not pile up behind a slow one.
   @Test func itIsBounded() async {
     let begun = Order()
     var counts: [Int] = []
     await BlockingQueue(label: "test", width: 2).mapInOrder((0..<50).makeIterator(), ahead: 6) { number, _ in
       begun.add(number)
-      // The first waits for the other five that may be begun before it is given.
+      // The first waits for the other five that may start before it is delivered.
       while number == 0, begun.all.count < 6 { usleep(1000) }
       if number == 0 { usleep(20_000) }
     } _: { _ in
@@ -144,7 +144,7 @@ import Testing
     await BlockingQueue(label: "test", width: 2).mapInOrder((1...1000).makeIterator(), ahead: 6) {
       number, flag in
       begun.add(number)
-      // What is not wanted any more ends by its flag.
+      // A task whose result is no longer wanted is ended by its flag.
       while number == 4, !flag.isSet { usleep(1000) }
       return number
     } _: { number in
@@ -171,7 +171,7 @@ import Testing
     #expect(await task.value == 0)
   }
 
-  /// Threads that wait for room are woken.
+  /// Threads that wait for space are woken.
   @Test func itEndsWhileOneIsBusyWithTheResults() async {
     var count = 0
     await BlockingQueue(label: "test", width: 4).mapInOrder((0..<100).makeIterator(), ahead: 5) {
@@ -185,13 +185,13 @@ import Testing
   }
 }
 
-/// Counts who is there at the same time.
+/// Counts concurrent visitors.
 private final class Crowd: Sendable {
   private let state = Mutex((now: 0, most: 0))
 
   var most: Int { state.withLock { $0.most } }
 
-  /// Stays until `count` were there at once, for a minute at most.
+  /// Stays until `count` visitors were there at once, for at most a minute.
   func visit(until count: Int) {
     state.withLock { state in
       state.now += 1

@@ -49,7 +49,7 @@ import Testing
     #expect(seen.value == 1)
   }
 
-  /// What an action works on may be handed on as soon as it is cleared.
+  /// Whatever an action works on may be reused as soon as the action is cleared.
   @Test func noActionIsCalledOnceItIsCleared() async {
     for _ in 0..<500 {
       let flag = CancellationFlag()

@@ -2,10 +2,10 @@ import Foundation
 import ReelCore
 import Testing
 
-@Suite("Times in a catalog")
+@Suite("times in a catalog")
 struct CatalogTimeTests {
   @Test(
-    "come out as they went in, also where a Double holds them less exactly",
+    "a time is read as it was written, even where a Double is less exact",
     arguments: [0, 1_763_000_000_000, 2_147_483_648_000, 2_177_000_000_000, 4_102_444_800_000] as [Int64])
   func whole(_ first: Int64) {
     for moment in first..<first + 1000 {
@@ -13,7 +13,7 @@ struct CatalogTimeTests {
     }
   }
 
-  @Test("lose what is less than a millisecond")
+  @Test("fractions of a millisecond are dropped")
   func rounded() {
     #expect(Date(timeIntervalSince1970: 1_763_000_000.1239).milliseconds == 1_763_000_000_123)
     #expect(Date(timeIntervalSince1970: -0.0015).milliseconds == -2)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A program that runs beside the test, killed with SIGKILL at the latest when this goes.
+/// A program that runs beside the test, killed with SIGKILL at the latest with this value.
 final class Child {
   private let process: pid_t
   private var isRunning = true
 
-  /// Nil when there is no such program.
+  /// Nil if there is no such program.
   init?(_ arguments: String...) {
     var process: pid_t = 0
     let copies = arguments.map { strdup($0) } + [nil]
@@ -15,7 +15,7 @@ final class Child {
     self.process = process
   }
 
-  /// Ends it, and waits for that.
+  /// Kills the program and waits for its end.
   func kill() {
     guard isRunning else { return }
     isRunning = false

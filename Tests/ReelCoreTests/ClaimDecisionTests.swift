@@ -1,7 +1,7 @@
 import ReelCore
 import Testing
 
-/// The whole table: what a catalog may know, and what the answer is.
+/// The whole decision table: what a catalog may know, and the answer to a claim.
 @Suite struct ClaimDecisionTests {
   private enum Answer: Hashable {
     case published, removed, held, nameTaken, begin
@@ -18,7 +18,7 @@ import Testing
   }
 
   private func answer(_ duplicates: DuplicateHandling, _ known: Known, again: Bool = false) -> Answer {
-    // Places: of own intents from 0, of related ones from 100.
+    // Own intents are numbered from 0, related ones from 100.
     let decision = ClaimDecision<String, String, Int>.decide(
       duplicates, again: again, published: known.isPublished ? "post" : nil,
       removed: known.isRemoved ? "post" : nil, own: Array(known.own.indices),
@@ -52,7 +52,7 @@ import Testing
         #expect(answer(duplicates, known) == .removed)
         #expect(answer(duplicates, known, again: true) == answer(duplicates, Known(own: own)))
       }
-      // There is a post elsewhere, or since.
+      // There is another post of the video, elsewhere or published since the removal.
       #expect(answer(.skip, Known(isPublished: true, isRemoved: true, own: own)) == .published)
     }
   }
@@ -68,9 +68,9 @@ import Testing
   @Test func theOldestFreeIntentGoesOn() {
     #expect(answer(.skip, Known(own: [.free, .free])) == .takeOver(0))
     #expect(answer(.allow, Known(isPublished: true, own: [.held, .free])) == .takeOver(1))
-    // Its name is its own, whatever was drawn.
+    // It keeps its own name, whatever name was drawn.
     #expect(answer(.skip, Known(own: [.free], nameIsTaken: true)) == .takeOver(0))
-    // One of the same file, mended, is not what is claimed.
+    // An intent for the mended form of the file is not what is claimed.
     #expect(answer(.skip, Known(related: [.free])) == .begin)
   }
 

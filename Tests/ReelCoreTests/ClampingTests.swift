@@ -3,10 +3,10 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-@Suite("Arithmetic on what comes from outside")
+@Suite("arithmetic on numbers from outside")
 struct ClampingTests {
   @Test(
-    "a sum that there is no number for is the largest",
+    "a sum out of range is the largest number",
     arguments: [
       (1, 2, 3), (.max, 0, .max), (.max, 1, .max), (.max, .max, .max), (.min, -1, .min), (-5, 5, 0),
     ] as [(Int64, Int64, Int64)])
@@ -14,7 +14,7 @@ struct ClampingTests {
     #expect(first.addingClamped(second) == sum)
   }
 
-  @Test("sums and products are the nearest number to the true ones")
+  @Test("sums and products are the nearest numbers to the true ones")
   func nearest() {
     for one in Extremes.integers {
       for other in Extremes.integers {
@@ -26,7 +26,7 @@ struct ClampingTests {
     }
   }
 
-  @Test("any floating-point number is a whole one, a length of time, a moment and an id")
+  @Test("any floating-point number can be converted to an integer, a duration, a date and an ID")
   func doubles() throws {
     for value in Extremes.doubles {
       let whole = Int64(clamping: value)
@@ -52,7 +52,7 @@ struct ClampingTests {
     }
   }
 
-  @Test("every document of a post decodes, or says why not, whatever its numbers and times are")
+  @Test("every document of a post decodes or has an error, whatever its numbers and times")
   func documents() throws {
     let json = String(decoding: try JSONEncoder().encode(PostTests.sample()), as: UTF8.self)
     let times = Extremes.times.map { json.replacing("1970-01-01T00:16:40.000Z", with: $0) }
@@ -61,7 +61,7 @@ struct ClampingTests {
     for text in Extremes.variants(ofJSON: json) + times + numbers {
       guard let post = try? JSONDecoder().decode(Post.self, from: Data(text.utf8)) else { continue }
       _ = (post.createdAt?.milliseconds, post.createdAt.map { ISOTime.text($0, .milliseconds) })
-      // What was read is written, and read again.
+      // What was read can be written and read again.
       let again = try JSONDecoder().decode(Post.self, from: JSONEncoder().encode(post))
       #expect(again.createdAt.map(\.milliseconds) == post.createdAt.map(\.milliseconds), "\(text)")
     }

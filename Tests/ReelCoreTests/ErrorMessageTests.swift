@@ -3,7 +3,7 @@ import ReelCore
 import Testing
 
 @Suite struct ErrorMessageTests {
-  /// A name that a stranger chose.
+  /// A name chosen by a stranger.
   private let name = "`to`"
 
   @Test func onlySettingsAreNamedAnew() {

@@ -1,7 +1,7 @@
 import ReelCore
 import Testing
 
-/// How the row of an object stands, whatever the catalog: as a table.
+/// The table of an object row's states, for every catalog.
 @Suite struct ExaminedStateTests {
   private typealias State = ExaminedObject.State
 
@@ -14,9 +14,9 @@ import Testing
   private static let posters:
     [(poster: State.Poster, isPublished: Bool, isGivenUp: Bool, alive: Bool?, state: State)] = [
       (.shown, true, false, nil, .published), (.shown, true, false, true, .published),
-      // Before its post, it stands and falls with the intent.
+      // Before its post exists, it shares the state of the intent.
       (.named, false, false, nil, .held), (.named, false, false, false, .held),
-      // Its post shows another, or it is added to a post that is there.
+      // Its post shows another poster, or the poster is being added to an existing post.
       (.named, true, false, nil, .unneeded), (.named, true, false, false, .unneeded),
       (.named, true, false, true, .held), (.named, false, true, nil, .unneeded),
       (.givenUp, true, false, nil, .unneeded), (.givenUp, false, false, nil, .unneeded),

@@ -2,14 +2,14 @@ import FoundationEssentials
 import ReelCore
 import Testing
 
-@Suite("Facts")
+@Suite("facts")
 struct FactsTests {
-  @Test("a ratio that says nothing is none", arguments: [(0, 0), (30, 0), (0, 1), (-1, 1), (1, -1)])
+  @Test("a meaningless ratio is unknown", arguments: [(0, 0), (30, 0), (0, 1), (-1, 1), (1, -1)])
   func ratios(numerator: Int, denominator: Int) {
     #expect(Rational(numerator, denominator) == nil)
   }
 
-  @Test("rates and shapes of pixels are written as the file states them")
+  @Test("rates and pixel aspect ratios are written as the file states them")
   func ratioJSON() throws {
     let rate = FrameRate(try #require(Rational(30000, 1001)))
     let shape = SampleAspectRatio(try #require(Rational(4, 3)))
@@ -21,7 +21,7 @@ struct FactsTests {
     }
   }
 
-  @Test("unknown facts are null, and null reads as unknown")
+  @Test("unknown facts are written as null, and null is read as unknown")
   func unknown() throws {
     let media = MediaInfo(container: .webm, size: 10)
     let json = try JSONEncoder().encode(media)
@@ -29,7 +29,7 @@ struct FactsTests {
     #expect(try JSONDecoder().decode(MediaInfo.self, from: json) == media)
   }
 
-  @Test("a digest is 32 bytes, read and written as hexadecimal")
+  @Test("a digest has 32 bytes and is read and written as hexadecimal")
   func digest() throws {
     #expect(ContentDigest(sha256: [1, 2]) == nil)
     let digest = try #require(ContentDigest(sha256: (0..<32).map { UInt8($0 * 8) }))
@@ -39,7 +39,7 @@ struct FactsTests {
     #expect(ContentDigest(hex: "zz" + digest.hex.dropFirst(2)) == nil)
   }
 
-  @Test("a name's extension is held against the container")
+  @Test("a name's extension is compared with the container")
   func extensions() {
     #expect(MediaContainer.mov.contradicts(claimedExtension: "mp4"))
     #expect(!MediaContainer.mp4.contradicts(claimedExtension: "m4v"))
@@ -49,7 +49,7 @@ struct FactsTests {
     }
   }
 
-  @Test("nobody's word is overwritten by a later one")
+  @Test("metadata from one source is not overwritten by a later source")
   func words() {
     let flags = PostMetadata(authorID: "flag")
     let list = PostMetadata(authorID: "list", caption: "list")
@@ -60,7 +60,7 @@ struct FactsTests {
   }
 }
 
-@Suite("The default policy")
+@Suite("the default policy")
 struct DefaultIntakePolicyTests {
   static func video() -> MediaInfo {
     var media = MediaInfo(container: .mp4, size: 10)
@@ -93,7 +93,7 @@ struct DefaultIntakePolicyTests {
   }
 
   @Test(
-    "takes whole videos, and names every rule that others break",
+    "the default policy accepts whole videos, and names every rule that others break",
     arguments: [
       Case(),
       Case(truncated: nil),

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 struct GroupWritingTests {
-  /// Keeps the groups that it is given; somebody waits for those above 0.
+  /// Records the groups that it is given; numbers above 0 are awaited.
   private final class Store: Sendable {
     private let state = Mutex((groups: [[Int]](), isFailing: false))
     private let gate = DispatchSemaphore(value: 0)
@@ -15,7 +15,7 @@ struct GroupWritingTests {
 
     func open() { gate.signal() }
 
-    /// - Parameter waits: whether the first group waits until this is open.
+    /// - Parameter waits: Whether the first group blocks until this is opened.
     func writing(
       waits: Bool = false, _ change: (inout GroupWriting<Int>.Limits) -> Void = { _ in }
     ) -> GroupWriting<Int> {
@@ -33,7 +33,7 @@ struct GroupWritingTests {
     }
   }
 
-  /// Until all that is under way is over.
+  /// Waits until everything under way is done.
   private func settle(_ writing: GroupWriting<Int>) async {
     await withCheckedContinuation { continuation in writing.between { continuation.resume() } }
   }

@@ -2,10 +2,10 @@ import Glibc
 import ReelCore
 import Testing
 
-@Suite("addresses of IPv4 and IPv6")
+@Suite("IPv4 and IPv6 addresses")
 struct IPAddressTests {
   @Test(
-    "public is what the registries of IANA call globally reachable",
+    "the public addresses are those that IANA's registries call globally reachable",
     arguments: [
       ("93.184.216.34", true), ("8.8.8.8", true), ("192.0.1.1", true), ("172.32.0.1", true),
       ("100.128.0.1", true),
@@ -34,6 +34,7 @@ struct IPAddressTests {
   }
 
   @Test(
-    "a name is no address", arguments: ["", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.1", "12345::1", "[::1]"])
+    "a name is not an address",
+    arguments: ["", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.1", "12345::1", "[::1]"])
   func names(_ text: String) { #expect(IPAddress(text) == nil) }
 }

@@ -4,7 +4,7 @@ import ReelTestSupport
 import Testing
 
 @Suite struct ISOTimeTests {
-  /// Foundation's style writes and reads them as well.
+  /// Foundation's format style writes and reads the same texts.
   @Test func textsAreFoundations() throws {
     let seed = TestSeed.drawn()
     let (first, last) = (ISOTime.range.lowerBound, ISOTime.range.upperBound - 1)

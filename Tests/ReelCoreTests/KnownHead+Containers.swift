@@ -3,7 +3,7 @@ import ReelCore
 extension KnownHead {
   static let containers: [KnownHead] = atTheBeginning + behindOther
 
-  /// Streams that FFmpeg finds behind something else.
+  /// Streams that FFmpeg finds after other data.
   private static let behindOther: [KnownHead] = [
     behind("the rest of a pack", [9, 0, 0, 1, 0xBA, 7, 7]),
     behind("a tag", Bytes.id3(40) + [9, 9]),

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// The beginning of a file of which the kind is known.
+/// The beginning of a file of known type.
 struct KnownHead: CustomStringConvertible, Sendable {
   let description: String
   let bytes: [UInt8]
@@ -35,7 +35,7 @@ struct KnownHead: CustomStringConvertible, Sendable {
   }
 }
 
-/// Pieces of files.
+/// Building blocks of files.
 enum Bytes {
   /// A box of an ISO base media file.
   static func box(_ type: String, _ content: [UInt8] = []) -> [UInt8] {
@@ -56,7 +56,7 @@ enum Bytes {
     return [0x1A, 0x45, 0xDF, 0xA3, 0x80 | UInt8(element.count)] + element + [0x18, 0x53, 0x80, 0x67]
   }
 
-  /// Of one stream, each counted on from the one before.
+  /// Packets of one stream, with consecutive continuity counters.
   static func transportPackets(_ size: Int, prefix: Int = 0, count: Int) -> [UInt8] {
     (0..<count).flatMap { number in
       let head: [UInt8] = [0x47, 0x40, 0x00, 0x10 | UInt8(number & 0x0F)]
@@ -79,12 +79,12 @@ enum Bytes {
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02, 0x04, 0x00,
   ]
 
-  /// A pack header of MPEG-2, three packets, and the beginning of one more.
+  /// An MPEG-2 pack header, three packets, and the beginning of another.
   static let programStream: [UInt8] =
     [0, 0, 1, 0xBA, 0x44, 0, 4, 0, 4, 1, 0, 0, 3, 0xF8, 0, 0, 1, 0xBB, 0, 2, 1, 2]
     + [0, 0, 1, 0xE0, 0, 3, 1, 2, 3, 0, 0, 1, 0xC0, 0, 1, 9, 0, 0, 1, 0xE0]
 
-  /// An ID3v2 tag with `length` bytes in it.
+  /// An ID3v2 tag with `length` bytes of content.
   static func id3(_ length: Int) -> [UInt8] {
     let size = (0..<4).map { UInt8(length >> (21 - 7 * $0) & 0x7F) }
     return Array("ID3".utf8) + [4, 0, 0] + size + [UInt8](repeating: 0x20, count: length)

@@ -3,9 +3,9 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-@Suite("Names nobody can guess")
+@Suite("unguessable names")
 struct NamesTests {
-  @Test("22 characters of base 62 and the real extension")
+  @Test("a name has 22 characters of base 62 and the real extension")
   func shape() throws {
     let key = ObjectKey(random: SeededRandomness(seed: 1), container: .mov)
     let parts = key.rawValue.split(separator: ".")
@@ -16,13 +16,13 @@ struct NamesTests {
     #expect(ObjectKey(key.rawValue) == key)
   }
 
-  @Test("the length is brought into its range", arguments: [(1, 16), (16, 16), (40, 40), (500, 64)])
+  @Test("the length is clamped to its range", arguments: [(1, 16), (16, 16), (40, 40), (500, 64)])
   func length(asked: Int, given: Int) {
     let key = ObjectKey(random: SeededRandomness(seed: 2), container: .mp4, length: asked)
     #expect(key.rawValue.count == given + 4)
   }
 
-  @Test("every character of the alphabet comes up about as often as any other")
+  @Test("every character of the alphabet is about equally frequent")
   func uniform() {
     let name = SeededRandomness(seed: 3).name(length: 62_000)
     let counts = Dictionary(name.map { ($0, 1) }, uniquingKeysWith: +)
@@ -30,16 +30,16 @@ struct NamesTests {
     #expect(counts.values.allSatisfy { (800...1200).contains($0) })
   }
 
-  @Test("so does the system's generator")
+  @Test("so is every character from the system's generator")
   func systemUniform() {
     let name = SystemRandomness().name(length: 62_000)
     let counts = Dictionary(name.map { ($0, 1) }, uniquingKeysWith: +)
-    // Six standard deviations each way.
+    // Within six standard deviations.
     #expect(counts.count == 62)
     #expect(counts.values.allSatisfy { (800...1200).contains($0) })
   }
 
-  @Test("numbers beyond a byte are drawn from all of their range")
+  @Test("numbers beyond a byte are drawn from their whole range")
   func wide() {
     let system = SystemRandomness()
     let numbers = (0..<1000).map { _ in system.number(below: 1 << 40) }
@@ -48,14 +48,14 @@ struct NamesTests {
     #expect(Set(numbers).count > 990)
   }
 
-  @Test("10,000 names of the system's generator differ")
+  @Test("10,000 names from the system's generator are different")
   func different() {
     let names = Set((0..<10_000).map { _ in SystemRandomness().name(length: 22) })
     #expect(names.count == 10_000)
   }
 
   @Test(
-    "what could climb out of a store, hide in it or break an address is not a key",
+    "a name that could leave the store, hide in it or break an address is not a key",
     arguments: [
       "", ".", "..", ".hidden", "-x", "a/b", "../a", "a\\b", "a b", "a\n", "ä.mp4", "a\u{0}b", "a?b", "a#b",
       "a%2fb",
@@ -70,9 +70,9 @@ struct NamesTests {
   }
 }
 
-@Suite("Post ids")
+@Suite("post IDs")
 struct PostIDTests {
-  @Test("are UUIDs of version 7 that carry their moment")
+  @Test("IDs are UUIDs of version 7 that contain their time")
   func version() throws {
     let moment = Date(timeIntervalSince1970: 1_645_557_742)
     let id = PostID(at: moment, random: SeededRandomness(seed: 4))
@@ -83,7 +83,7 @@ struct PostIDTests {
     #expect(PostID("nonsense") == nil)
   }
 
-  @Test("sort by time")
+  @Test("IDs sort by time")
   func sorting() {
     let random = SeededRandomness(seed: 5)
     let ids = (0..<100).map { PostID(at: Date(timeIntervalSince1970: Double($0)), random: random) }

@@ -6,7 +6,7 @@ struct NearestWordTests {
   private static let words = ["library", "to", "jobs", "mode", "publicBaseURL"]
 
   @Test(
-    "is the nearest one, if at most a third of the letters differ, or one",
+    "it is the nearest word if at most a third of the letters differ, or one letter",
     arguments: [
       ("libary", "library"), ("lirbayr", "library"), ("job", "jobs"), ("Jobs", "jobs"), ("jbos", "jobs"),
       ("publicBaseUrl", "publicBaseURL"), ("t", "to"), ("ot", "to"), ("too", "to"),
@@ -16,7 +16,8 @@ struct NearestWordTests {
   }
 
   @Test(
-    "is none of those that differ more", arguments: ["foo", "x", "", "jabbs", "mud", "liberate", "nonsense"])
+    "there is none if more letters differ",
+    arguments: ["foo", "x", "", "jabbs", "mud", "liberate", "nonsense"])
   func far(typed: String) {
     #expect(NearestWord.nearest(to: typed, among: Self.words) == nil)
   }

@@ -13,8 +13,8 @@ import Testing
     try OwnerLock.isAlive(directory: folder.path, name: name)
   }
 
-  /// Whether `name` is dead within moments. A child of another test holds every descriptor between its fork and
-  /// its exec.
+  /// Whether `name` is dead within moments. A child process of another test holds every descriptor between its fork
+  /// and its exec.
   private func dies(_ name: String) async throws -> Bool {
     for _ in 0..<1000 where try isAlive(name) { try await Task.sleep(for: .milliseconds(10)) }
     return try !isAlive(name)
@@ -28,7 +28,7 @@ import Testing
     #expect(try folder.names() == ["a.owner"])
     lock = nil
     #expect(try await dies("a"))
-    // The file of a dead owner stays until somebody sweeps it.
+    // The file of a dead owner stays until a sweep removes it.
     #expect(try folder.names() == ["a.owner"])
   }
 
@@ -131,7 +131,7 @@ import Testing
 
   // MARK: Other kernels
 
-  /// A file that another machine may have made, and when.
+  /// Creates a file as another machine might have left it, with that age.
   private func make(_ name: String, host: String, secondsAgo: Int) throws {
     try Data((host + "\n").utf8).write(to: URL(filePath: folder.path + "/" + name))
     var times = [timespec(), timespec()]
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "who is not known to be under this kernel lives until its lease is over",
+    "an owner that may be under another kernel lives until its lease expires",
     arguments: [
       "another-boot machine", "another-boot \(HostIdentity.current().split(separator: " ").last ?? "")", "",
     ])
@@ -156,7 +156,7 @@ import Testing
       try make("a.owner", host: host, secondsAgo: secondsAgo)
       #expect(
         try OwnerLock.isAlive(directory: folder.path, name: "a", foreignLease: .seconds(3600)) == isAlive)
-      // Where everybody is under this kernel, the lock tells.
+      // If all owners are under this kernel, the lock decides.
       #expect(try OwnerLock.isAlive(directory: folder.path, name: "a") == false)
       let isRemoved = try OwnerLock.removeIfDead(
         directory: folder.path, name: "a", foreignLease: .seconds(3600))
@@ -165,7 +165,7 @@ import Testing
     #expect(try folder.names().isEmpty)
   }
 
-  /// A child holds every descriptor between its fork and its exec.
+  /// A child process holds every descriptor between its fork and its exec.
   @Test func whoHasLookedHoldsNoLockInAChild() throws {
     try make("a.owner", host: "another-boot machine", secondsAgo: 0)
     let children = Task.detached { while !Task.isCancelled { Child("true")?.kill() } }

@@ -3,7 +3,7 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-@Suite("Posts")
+@Suite("posts")
 struct PostTests {
   static func sample() throws -> Post {
     var media = MediaInfo(container: .mov, size: 99)
@@ -28,7 +28,7 @@ struct PostTests {
       pageNumber: 3, createdAt: Date(timeIntervalSince1970: 1000))
   }
 
-  @Test("have the keys of the feed apps' documents")
+  @Test("a post has the keys of the feed apps' documents")
   func keys() throws {
     let json = try JSONEncoder().encode(Self.sample())
     let object = try #require(try JSONKeys.object(json))
@@ -45,7 +45,7 @@ struct PostTests {
     #expect(try post == Self.sample() && post.videoCodec == "hevc")
   }
 
-  @Test("an old document's missing fields are nil, never zero or empty")
+  @Test("missing fields of an old document are nil, never zero or empty")
   func oldDocument() throws {
     let old = """
       {"id":"017f22e2-79b0-7cc3-98c4-dc0c0c07398f","video":"a.mp4","videoURL":"https://x/a.mp4",
@@ -66,7 +66,7 @@ struct PostTests {
   }
 }
 
-/// The keys of a JSON object.
+/// Finds the keys of a JSON object.
 enum JSONKeys {
   struct AnyKey: CodingKey {
     var stringValue: String

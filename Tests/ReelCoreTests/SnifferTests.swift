@@ -1,14 +1,14 @@
 import ReelCore
 import Testing
 
-@Suite("What the first bytes say")
+@Suite("what the first bytes reveal")
 struct SnifferTests {
-  @Test("containers by their magic", arguments: KnownHead.containers)
+  @Test("containers are recognized by their magic numbers", arguments: KnownHead.containers)
   func containers(_ known: KnownHead) {
     #expect(known.verdict == .container(known.container ?? .mp4), "\(known)")
   }
 
-  @Test("everything else by its name and code", arguments: KnownHead.refusals)
+  @Test("everything else is refused with its name and code", arguments: KnownHead.refusals)
   func refusals(_ known: KnownHead) {
     guard case .refused(let error) = known.verdict else {
       Issue.record("\(known): \(known.verdict)")
@@ -20,7 +20,8 @@ struct SnifferTests {
   }
 
   @Test(
-    "text with a byte order mark, white space or other letter case in front", arguments: KnownHead.playlists)
+    "a text is recognized after a byte order mark or white space, and in other letter case",
+    arguments: KnownHead.playlists)
   func playlistsBehindSpace(_ known: KnownHead) {
     for prefix in ["\u{FEFF}", "\n\n  ", "\u{FEFF}\r\n\t"] {
       #expect(
@@ -30,7 +31,7 @@ struct SnifferTests {
     #expect(KnownHead(known.description, upper).verdict == known.verdict)
   }
 
-  @Test("no bytes")
+  @Test("an empty file is refused")
   func empty() {
     guard case .refused(let error) = Sniffer.verdict(head: [], size: 0) else {
       Issue.record("an empty file is refused")
@@ -40,13 +41,13 @@ struct SnifferTests {
     #expect(Sniffer.verdict(head: [], size: 5) == .unrecognised)
   }
 
-  @Test("what nobody knows")
+  @Test("unknown bytes are refused")
   func unrecognised() {
     let noise: [UInt8] = [0x93, 0x01, 0x1C, 0xE4, 0x00, 0x7A, 0xC3, 0x10, 0x02, 0xD9, 0x8B, 0x55]
     #expect(Sniffer.verdict(head: noise, size: 12) == .unrecognised)
   }
 
-  /// Tables and flat pixels behind any header: what repeats every four bytes repeats every 188, 192 and 204.
+  /// Tables and uniform pixels after any header: what repeats every four bytes also repeats every 188, 192 and 204.
   @Test(
     arguments: [[0x47, 0x11, 0x22, 0x33], [0x47, 0x00, 0x00, 0x1F], [0x20, 0x47, 0x40, 0x10]] as [[UInt8]])
   func tablesAreNoTransportStream(row: [UInt8]) {
@@ -66,10 +67,10 @@ struct SnifferTests {
   }
 }
 
-@Suite("Prose is prose")
+@Suite("prose")
 struct ProseTests {
   @Test(
-    "also when it begins with letters that mean something elsewhere",
+    "prose is recognized even if it begins with the magic letters of another format",
     arguments: [
       "MAC addresses of the office", "DSD is a format", "TTA1 and others", "LZIP it", "icns files",
       "PAR1 of 2",

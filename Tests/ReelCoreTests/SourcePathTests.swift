@@ -3,7 +3,7 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-@Suite("Paths are bytes")
+@Suite("paths are bytes")
 struct SourcePathTests {
   struct Holder: Codable, Equatable {
     let path: SourcePath
@@ -20,7 +20,7 @@ struct SourcePathTests {
     }
   }
 
-  @Test("UTF-8 stands for itself; other bytes are escaped, and kept beside it")
+  @Test("UTF-8 is kept; other bytes are escaped in the text and kept beside it")
   func text() throws {
     let plain = SourcePath("clips/häuser 🎬.mp4")
     #expect(plain.text == "clips/häuser 🎬.mp4")
@@ -32,7 +32,7 @@ struct SourcePathTests {
     #expect(!String(decoding: try JSONEncoder().encode(Holder(plain)), as: UTF8.self).contains("pathBytes"))
   }
 
-  @Test("any bytes come back from JSON as they were")
+  @Test("any bytes survive JSON unchanged")
   func roundTrip() throws {
     let seed = TestSeed.drawn()
     let random = SeededRandomness(seed: seed)
@@ -44,7 +44,7 @@ struct SourcePathTests {
   }
 
   @Test(
-    "the claimed extension",
+    "the claimed extension is found",
     arguments: [
       ("a.MP4", "mp4"), ("dir.mov/a", nil), (".hidden", nil), (".hidden.mp4", "mp4"), ("a.", nil),
       ("a.b.webm", "webm"),
@@ -55,12 +55,12 @@ struct SourcePathTests {
   }
 
   @Test(
-    "a file's name for people is decoded where addresses are encoded",
+    "the name shown for a file at an address is percent-decoded",
     arguments: [
       ("clips/a%20b.mp4", "a%20b.mp4"), ("s3://bucket/a%20b.mp4", "a%20b.mp4"),
       ("https://host/a%20b.mp4", "a b.mp4"), ("https://host/x/S%C3%BC%C3%9Fes.mp4", "Süßes.mp4"),
       ("http://host/%E6%97%A5.mp4", "日.mp4"), ("https://host/a%2520b.mp4", "a%20b.mp4"),
-      // What would give no name stays as it is written.
+      // Text that would decode to an invalid name stays as it is.
       ("https://host/a%2Fb.mp4", "a%2Fb.mp4"), ("https://host/a%0Ab.mp4", "a%0Ab.mp4"),
       ("https://host/a%00.mp4", "a%00.mp4"), ("https://host/a%FF.mp4", "a%FF.mp4"),
       ("https://host/100%.mp4", "100%.mp4"), ("https://host/a%7Fb", "a%7Fb"),

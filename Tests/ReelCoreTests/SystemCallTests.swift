@@ -11,8 +11,8 @@ import Testing
       #expect(fcntl(raw, F_GETFD) >= 0)
       withExtendedLifetime(descriptor) {}
     }
-    // Another test may have been given that number by now, so the state is not asked for; a weak check of the
-    // close itself is that a thousand of these do not use a thousand numbers up.
+    // Another test may have been given the same number by now, so its state is not queried. A weak check of the close
+    // itself is that a thousand descriptors do not use up a thousand numbers.
     let numbers = Set(
       (0..<1000).map { _ in Descriptor(adopting: open("/dev/null", O_RDONLY | O_CLOEXEC)).rawValue })
     #expect(raw >= 0)
@@ -22,7 +22,7 @@ import Testing
 
 @Suite struct SystemErrorTests {
   @Test(
-    "the system's words",
+    "errors have the system's words",
     arguments: [
       (ENOSPC, "No space left on device"), (EACCES, "Permission denied"), (EIO, "Input/output error"),
     ])

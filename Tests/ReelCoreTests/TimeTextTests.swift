@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import Testing
 
-@Suite("Times that people write")
+@Suite("times as people write them")
 struct TimeTextTests {
   @Test(
     arguments: [

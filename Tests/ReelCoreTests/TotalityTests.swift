@@ -2,10 +2,10 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
-/// Any bytes have a verdict. A trap would end the test run, so these need few expectations.
-@Suite("No bytes make the sniffer trap")
+/// Any bytes have a verdict. A trap would end the test run, so these tests need few expectations.
+@Suite("no bytes make the sniffer trap")
 struct TotalityTests {
-  @Test("every known head, cut at every length")
+  @Test("known heads cut at every length do not trap")
   func cuts() {
     for known in KnownHead.containers + KnownHead.refusals {
       for length in 0...min(known.bytes.count, 400) {
@@ -14,7 +14,7 @@ struct TotalityTests {
     }
   }
 
-  @Test("every known head with bytes changed", arguments: [1, 2, 3, 4] as [UInt64])
+  @Test("known heads with changed bytes do not trap", arguments: [1, 2, 3, 4] as [UInt64])
   func mutations(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for known in KnownHead.containers + KnownHead.refusals {
@@ -31,7 +31,7 @@ struct TotalityTests {
     }
   }
 
-  @Test("noise", arguments: [11, 12, 13] as [UInt64])
+  @Test("random bytes do not trap", arguments: [11, 12, 13] as [UInt64])
   func noise(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<300 {
@@ -42,7 +42,7 @@ struct TotalityTests {
     }
   }
 
-  @Test("one byte of every value, alone and repeated")
+  @Test("a byte of any value does not trap, alone or repeated")
   func singleBytes() {
     for value in UInt8.min ... .max {
       _ = Sniffer.verdict(head: [value], size: 1)
@@ -50,7 +50,7 @@ struct TotalityTests {
     }
   }
 
-  @Test("a bait for every number that a head gives")
+  @Test("extreme values for the numbers in a head do not trap")
   func hugeNumbers() {
     let baits: [[UInt8]] = [
       [0x1A, 0x45, 0xDF, 0xA3, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x42, 0x82, 0x01]

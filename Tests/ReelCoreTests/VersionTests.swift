@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReelCore
 
-/// That `commit` is git's is `scripts/check-scripts`' to check: it makes commits.
+/// `scripts/check-scripts` tests that `commit` is git's, because it makes commits.
 @Suite struct VersionTests {
   @Test(arguments: [
     ("0.3.0-dev", "5aefb46f2c1d9e0b7a6f5e4d3c2b1a0987654321", "0.3.0-dev+5aefb46f2c1d"),

@@ -14,7 +14,7 @@ import Testing
     return gmac.finalize()
   }
 
-  @Test("a tag is one of bytes, in whatever pieces, and of a key")
+  @Test("a tag depends on the bytes and the key, not on how the bytes are split")
   func tags() {
     var random = SplitMix64(seed: 15)
     for _ in 0..<200 {

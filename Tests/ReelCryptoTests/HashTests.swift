@@ -2,13 +2,13 @@ import ReelCrypto
 import ReelTestSupport
 import Testing
 
-/// Digests against published answers, and against themselves in pieces.
+/// Digests are compared with published ones, and with themselves in pieces.
 @Suite(.shortTime) struct HashTests {
   private static let abc = Array("abc".utf8)
   private static let twoBlocks = Array("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8)
   private static let million = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
 
-  @Test("FIPS 180-4 and RFC 1321, as NIST's and the RFC's examples have it")
+  @Test("digests match the examples of FIPS 180-4 and RFC 1321")
   func knownAnswers() {
     for (text, digest) in [
       ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -40,7 +40,7 @@ import Testing
     ] { #expect(hex(Insecure.MD5.hash(data: Array(text.utf8))) == digest) }
   }
 
-  @Test("pieces of any size make the digest of the whole, and a copy goes on by itself")
+  @Test("pieces of any size have the digest of the whole, and a copy continues independently")
   func pieces() {
     checkPieces(of: SHA256.self)
     checkPieces(of: SHA512.self)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("nothing, and a buffer that is nowhere, change nothing")
+  @Test("empty buffers change nothing")
   func emptyBuffers() {
     var hash = SHA256()
     hash.update(bufferPointer: UnsafeRawBufferPointer(start: nil, count: 0))
@@ -81,7 +81,7 @@ import Testing
     #expect(hash.finalize() == SHA256.hash(data: []))
   }
 
-  @Test("RFC 4231: HMAC with SHA-256 and SHA-512")
+  @Test("HMAC with SHA-256 and SHA-512 matches RFC 4231")
   func hmac() {
     let key = (key: Array("Jefe".utf8), text: Array("what do ya want for nothing?".utf8))
     let long = [UInt8](repeating: 0xAA, count: 131)
@@ -117,7 +117,7 @@ import Testing
         + "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737")
   }
 
-  @Test("RFC 2202: HMAC with SHA-1 and MD5")
+  @Test("HMAC with SHA-1 and MD5 matches RFC 2202")
   func insecureHMAC() {
     let (key, text) = (Array("Jefe".utf8), Array("what do ya want for nothing?".utf8))
     #expect(
@@ -128,7 +128,7 @@ import Testing
   }
 }
 
-/// Lower-case digits.
+/// Lowercase hexadecimal digits.
 func hex(_ bytes: [UInt8]) -> String {
   bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
 }

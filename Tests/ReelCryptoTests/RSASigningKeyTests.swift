@@ -2,9 +2,9 @@ import ReelCrypto
 import ReelTestSupport
 import Testing
 
-/// Signing with the key of a service account, and what is said of one that can't.
+/// Signing with a service account's key, and errors of invalid keys.
 @Suite(.shortTime) struct RSASigningKeyTests {
-  @Test("RFC 7515, A.2: the example's key makes the example's signature")
+  @Test("the example key of RFC 7515, A.2 makes the example's signature")
   func example() throws {
     let text =
       "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFt"
@@ -20,7 +20,7 @@ import Testing
         + "56de405cb2215a45b2c25566b55ac1a748a070dfc8a32a469543d019eefb47")
   }
 
-  @Test("what stands around the block, and how lines end, does not matter")
+  @Test("text around the block and the kind of line ends do not matter")
   func surroundings() throws {
     let plain = try RSASigningKey(pem: Self.example).signature(for: [1])
     for pem in [
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("what is wrong with a key is named")
+  @Test("an error names what is wrong with a key")
   func badKeys() {
     for (pem, problem) in [
       ("", .notPEM), ("no PEM", .notPEM), ("-----BEGIN PRIVATE KEY-----", .notPEM),
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("a key with a wrong digit is refused, or signs right")
+  @Test("a key with a wrong digit is refused, or its signatures are right")
   func damage() throws {
     let text = [UInt8]("sign".utf8)
     let right = try RSASigningKey(pem: Self.example).signature(for: text)
@@ -57,12 +57,12 @@ import Testing
       lines[line] = digit + lines[line].dropFirst()
       let key = try? RSASigningKey(pem: lines.joined(separator: "\n"))
       if let key { #expect(try key.signature(for: text) == right, "line \(line)") }
-      // The modulus. What comes behind it is needed only in part.
+      // The modulus. The values after it are only partly needed.
       if line <= 6 { #expect(key == nil, "line \(line)") }
     }
   }
 
-  @Test("nothing of a key is in a message or a dump")
+  @Test("no part of a key appears in a message or a dump")
   func secrecy() throws {
     var shown = ""
     dump(try RSASigningKey(pem: Self.example), to: &shown)
@@ -71,7 +71,7 @@ import Testing
     #expect(RSAKeyError.other(label).reason.count < 100)
   }
 
-  /// Well-formed PEM with nothing in it.
+  /// Well-formed PEM without contents.
   private static func block(_ label: String) -> String {
     "-----BEGIN \(label)-----\nAAAA\n-----END \(label)-----\n"
   }
@@ -135,7 +135,7 @@ import Testing
     -----END PRIVATE KEY-----
     """
 
-  /// Ed25519.
+  /// An Ed25519 key.
   private static let edwards = """
     -----BEGIN PRIVATE KEY-----
     MC4CAQAwBQYDK2VwBCIEIFYvTaqADzGOk0gJeKx0k2zefXnigGizZqwbpn60vgJV

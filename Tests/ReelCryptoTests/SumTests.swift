@@ -4,9 +4,9 @@ import ReelCrypto
 import ReelTestSupport
 import Testing
 
-/// CRC-64/NVME against its definition and its published check values, however it is computed.
+/// Every implementation of CRC-64/NVME is compared with the definition and the published check values.
 @Suite(.shortTime) struct SumTests {
-  /// Bit by bit, from the polynomial as it is written down (NVM Express NVM Command Set Specification, "64b CRC").
+  /// Computes it bit by bit from the published polynomial (NVM Express NVM Command Set Specification, "64b CRC").
   private func defined(_ bytes: some Sequence<UInt8>) -> UInt64 {
     var register = UInt64.max
     for byte in bytes {
@@ -15,7 +15,7 @@ import Testing
         register = register << 1 ^ (isOdd ? 0xAD93_D235_94C9_3659 : 0)
       }
     }
-    // Both ends are reflected.
+    // Input and output are reflected.
     return (0..<64).reduce(0) { $0 | (register >> $1 & 1) << (63 - $1) } ^ .max
   }
 
@@ -25,9 +25,9 @@ import Testing
     return sum.sum
   }
 
-  @Test("published check values")
+  @Test("published check values match")
   func published() {
-    // The catalogue of CRCs; then the NVMe specification's blocks of 4 KiB.
+    // From the catalogue of CRCs, then the NVMe specification's blocks of 4 KiB.
     for (bytes, expected) in [
       (Array("123456789".utf8), 0xAE8B_1486_0A79_9888), ([], 0),
       ([UInt8](repeating: 0, count: 4096), 0x6482_D367_EB22_B64E),
@@ -40,7 +40,7 @@ import Testing
     #expect(CRC64.bytes(of: 0x0102_0304_0506_0708) == [1, 2, 3, 4, 5, 6, 7, 8])
   }
 
-  @Test("of any bytes at any place, in any pieces, with and without carry-less multiplication")
+  @Test("random bytes match at any offset, in any pieces, with and without carry-less multiplication")
   func random() {
     var random = SplitMix64(seed: 64)
     let bytes = random.bytes(5000)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("sums of blocks make up that of any range of blocks, and of no other")
+  @Test("sums of blocks combine to that of any range of blocks, and of no other")
   func blocks() {
     let block = Int(BlockSums.blockSize)
     var random = SplitMix64(seed: 65)
@@ -87,7 +87,7 @@ import Testing
 }
 
 @Suite(.shortTime) struct MD5LaneTests {
-  @Test("many digests at once are what each would be alone, whatever their lengths and pieces")
+  @Test("digests computed together equal those computed alone, whatever their lengths and pieces")
   func together() async {
     await withTaskGroup(of: Bool.self) { group in
       for seed in 0..<11 {
@@ -96,7 +96,7 @@ import Testing
           let bytes = random.bytes(Int.random(in: 0...600_000, using: &random))
           var (digest, rest) = (Insecure.MD5(), bytes[...])
           while !rest.isEmpty {
-            // Some of whole blocks, some not.
+            // Some pieces are whole blocks, some not.
             let piece = rest.prefix(
               Bool.random(using: &random)
                 ? 64 * Int.random(in: 1...2000, using: &random) : Int.random(in: 1...9000, using: &random))
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("four lanes are four digests", arguments: [0, 55, 56, 200, 4000])
+  @Test("four lanes compute four digests", arguments: [0, 55, 56, 200, 4000])
   func lanes(_ length: Int) {
     var random = SplitMix64(seed: UInt64(length))
     let texts = (0..<4).map { _ in random.bytes(length) }

@@ -2,15 +2,15 @@ import HTTPTypes
 import ReelRemoteStorage
 import Synchronization
 
-/// Breaks some of the calls whose method and target hold a word, on this side of the wire.
+/// A transport that makes some of the calls fail whose method and target contain `words`, on the client's side.
 final class BreakingTransport: HTTPTransport {
   private let base: CurlTransport
   private let words: String
-  /// From this one on (counted from 1) nothing is sent.
+  /// From this call on (counted from 1) nothing is sent.
   private let from: Int
-  /// The reply to this one is lost.
+  /// The call whose reply is lost.
   private let losing: Int
-  /// A byte of this one is changed.
+  /// The call in whose body a byte is changed.
   private let corrupting: Int
   private let seen = Mutex<(calls: Int, bytes: Int)>((0, 0))
 
@@ -19,7 +19,7 @@ final class BreakingTransport: HTTPTransport {
     (self.from, self.losing, self.corrupting) = (from, losing, corrupting)
   }
 
-  /// Bytes of the bodies that were sent.
+  /// The number of body bytes sent.
   var bytes: Int { seen.withLock { $0.bytes } }
 
   func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ChecksumTests {
   /// RFC 3720, B.4, and the check value of the catalogue of CRCs ("123456789").
   @Test(
-    "published vectors",
+    "published vectors match",
     arguments: [
       ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
       ((0..<32).map { UInt8($0) }, 0x46DD_794E), ((0..<32).map { UInt8(31 - $0) }, 0x113F_DB5C),
@@ -18,7 +18,7 @@ import Testing
     #expect(crc.value == value)
   }
 
-  @Test("however the bytes are cut, the checksum is the same")
+  @Test("the checksum does not depend on how the bytes are split")
   func pieces() {
     let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 37 ^ $0 >> 3) }
     var whole = CRC32C()
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// The example of Cloud Storage's documentation of x-goog-hash: an empty object's.
-  @Test("it is written as Cloud Storage writes it")
+  /// The example in Cloud Storage's documentation of x-goog-hash: that of an empty object.
+  @Test("the checksum is written in Cloud Storage's notation")
   func text() {
     #expect(CRC32C().text == "AAAAAA==")
     var crc = CRC32C()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What was begun is ended, also when the task that began it has been cancelled meanwhile.
+/// Unfinished uploads are cancelled at the store, even if their task has been cancelled meanwhile.
 @Suite(.shortTime) struct FirebaseCleanUpTests {
   private let key: ObjectKey
   private let bucket: StorageBucket
@@ -19,11 +19,11 @@ import Testing
       "my-app", emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 9199))
   }
 
-  /// A store that says of every upload that all bytes are there, and does not end it; that, and beginning one, cancels
-  /// the task that asks.
+  /// A store that reports all bytes of every upload as received without completing it. That reply, and the one to a
+  /// new upload, cancels the requesting task.
   private final class Store: Sendable {
     private let ended = Mutex(0)
-    /// Uploads that were ended.
+    /// The number of uploads that were cancelled at the store.
     var endings: Int { ended.withLock { $0 } }
 
     func transport() -> ScriptedTransport {
@@ -45,14 +45,14 @@ import Testing
     }
   }
 
-  /// Uploads in a task of its own, which the store cancels, and gives how it failed.
+  /// Uploads in a separate task, which the store cancels, and returns the error's code.
   private func failure(_ store: Store, _ checkpoints: any UploadCheckpoints) async -> UploadError.Code? {
     let uploader = FirebaseUploader(
       bucket, transport: store.transport(), tokens: EmulatorToken(), checkpoints: checkpoints)
     return await uploader.failureInATask(uploading: source, to: key)
   }
 
-  @Test("an earlier upload that can't be gone on with is ended before it is forgotten")
+  @Test("an earlier upload that can't be resumed is cancelled at the store before its checkpoint is removed")
   func earlier() async throws {
     let checkpoints = MemoryCheckpoints()
     let checkpoint = try #require(UploadCheckpoint("gcs1 4waSgw== /upload?id=1", of: source.digest))
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(
-    "what can't be written down is ended: nobody would find it again",
+    "an upload that can't be recorded is cancelled at the store: nothing could find it again",
     arguments: [(true, .unavailable), (false, .alreadyExists)] as [(Bool, UploadError.Code)])
   func unnamed(_ throwing: Bool, _ code: UploadError.Code) async throws {
     let store = Store()

@@ -10,8 +10,8 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Over gcp-storage-emulator: resumable sessions, 308 with Range, status queries, checksums. It looks at no token,
-/// and not at `ifGenerationMatch`.
+/// gcp-storage-emulator has resumable sessions, 308 with Range, status queries and checksums. It ignores tokens and
+/// `ifGenerationMatch`.
 @Suite(
   "over gcp-storage-emulator",
   .enabled(if: GoogleEmulator.storage != nil, GoogleEmulator.storageAbsence), .shortTime, .notQuick)
@@ -39,7 +39,7 @@ struct StorageEmulatorTests {
     await server.stop()
   }
 
-  @Test("an upload that broke goes on, and what is there is found with its digest")
+  @Test("an interrupted upload resumes, and the object is found with its digest")
   func goesOn() async throws {
     let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
     let checkpoints = MemoryCheckpoints()
@@ -59,7 +59,7 @@ struct StorageEmulatorTests {
     await server.stop()
   }
 
-  @Test("it refuses bytes of another checksum, and nothing is stored")
+  @Test("the emulator refuses bytes with another checksum, and stores nothing")
   func otherBytes() async throws {
     let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
     let corrupting = BreakingTransport(base: try CurlTransport.patient(), words: "PUT", corrupting: 1)
@@ -75,7 +75,7 @@ struct StorageEmulatorTests {
     await server.stop()
   }
 
-  @Test("a bucket that is not there is told")
+  @Test("a missing bucket is reported")
   func noBucket() async throws {
     let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
     let uploader = try uploader(
@@ -87,12 +87,12 @@ struct StorageEmulatorTests {
   }
 }
 
-/// Over Google's Firestore emulator: transactions, preconditions, ABORTED.
+/// Google's Firestore emulator has transactions, preconditions and ABORTED.
 @Suite(
   "over the Firestore emulator",
   .enabled(if: GoogleEmulator.firestore != nil, GoogleEmulator.firestoreAbsence), .shortTime, .notQuick)
 struct FirestoreEmulatorTests {
-  /// One emulator holds many projects, which know nothing of each other.
+  /// One emulator serves many separate projects.
   private func posts(_ port: Int, project: String) throws -> FirestorePosts {
     FirestorePosts(
       try #require(
@@ -113,7 +113,7 @@ struct FirestoreEmulatorTests {
     await server.stop()
   }
 
-  @Test("two libraries that publish at once get different numbers, and a retry makes no second document")
+  @Test("two libraries that publish at once get different numbers, and a retry creates no second document")
   func twoLibraries() async throws {
     let server = try await GoogleEmulator.startFirestore()
     let libraries = try (0..<2).map { _ in
@@ -132,7 +132,7 @@ struct FirestoreEmulatorTests {
     await server.stop()
   }
 
-  @Test("a commit whose reply is lost is found again")
+  @Test("a commit whose reply is lost is found")
   func lostReply() async throws {
     let server = try await GoogleEmulator.startFirestore()
     let database = try #require(

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// No number that Google's servers could write ends the process.
+/// No number in a reply of Google's servers traps.
 @Suite(.shortTime) struct ExtremeNumberTests {
-  @Test("how far an upload has come, and how long an object is")
+  @Test("offsets of uploads and sizes of objects may be extreme")
   func storage() async throws {
     let key = try #require(ObjectKey("k.mp4"))
     let bucket = try StorageBucket(
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("the numbers and times of documents, and of tokens")
+  @Test("numbers and times of documents and tokens may be extreme")
   func documents() throws {
     for text in Extremes.texts + Extremes.times where !text.contains("\u{0}") {
       for kind in ["integerValue", "timestampValue", "doubleValue", "stringValue"] {

@@ -9,10 +9,10 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("one object, one document and one post through every fault", .serialized, .shortTime, .notQuick)
+@Suite("one object, one document and one post survive every fault", .serialized, .shortTime, .notQuick)
 struct FirebaseFaultTests {
-  /// One part; three parts of the smallest size.
-  @Test("over a fake of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])
+  /// One part, and three parts of the smallest size.
+  @Test("over a fake of Storage, Firestore and the token server", arguments: [70_001, 2 << 18 + 70_001])
   func fake(_ size: Int) async throws {
     let campaign = FaultCampaign(
       "Firebase fake, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
@@ -31,9 +31,9 @@ struct FirebaseFaultTests {
     try await campaign.run()
   }
 
-  @Test("with tokens that end after every third request")
+  @Test("with tokens that expire after every third request")
   func shortTokens() async throws {
-    // Whose token is refused twice in a row gives up.
+    // Faults of the token server are left out: an upload fails if its token is refused twice in a row.
     let kinds = FaultKind.broken + FaultKind.storage + FaultKind.firestore
     let campaign = FaultCampaign(
       "Firebase fake, short tokens", size: 1 << 18 + 70_001, kinds: kinds, sparing: Work.sparesDocuments
@@ -46,26 +46,26 @@ struct FirebaseFaultTests {
   }
 }
 
-/// An error as Google's services write it (https://cloud.google.com/apis/design/errors#http_mapping).
+/// An error in the format of Google's services (https://cloud.google.com/apis/design/errors#http_mapping).
 private func refusal(_ code: Int, _ status: String, _ message: String = "a test") -> CannedReply {
   CannedReply(
     code, [("content-type", "application/json")],
     body: #"{"error":{"code":\#(code),"status":"\#(status)","message":"\#(message)"}}"#)
 }
 
-/// What a fault is about, as a word of a request's shape.
+/// The requests that a fault applies to, as words in their shape.
 private enum Work {
   static let documents: Set = [":beginTransaction", ":batchGet", ":commit"]
-  /// All but the place where tokens are given out.
+  /// All requests but those to the token server.
   static let withToken: Set = documents.union(["GET", "PUT", "uploadType"])
-  /// Firestore holds nothing against a checksum: there only TLS tells a bit that was flipped on its way.
+  /// Firestore verifies no checksums: only TLS detects a bit that was flipped on the way.
   static let sparesDocuments: @Sendable (FaultKind, String) -> Bool = { kind, shape in
     kind.isSilentDamage && documents.contains { shape.contains($0) }
   }
 }
 
 extension FaultKind {
-  /// What only Google's services can say, or lie about.
+  /// The faults that only Google's services can produce.
   static let google: [FaultKind] = storage + tokens + firestore
 
   static let storage: [FaultKind] = [
@@ -146,12 +146,12 @@ extension FaultKind {
   ]
 }
 
-/// Google's part in memory, and one service account over all of it, as in the product.
+/// An in-memory Google and one service account for all of it, as in the product.
 private struct GoogleBehindProxy: StoreBehindProxy {
   let fake: FakeGoogle
 
   var port: Int { fake.port }
-  /// The mark of every upload's address, how every token begins, and the key.
+  /// The marker in every upload's address, the prefix of every token, and the key.
   var secrets: [String] { [FakeGoogle.sessionMark, "ya29.", "PRIVATE KEY"] }
 
   func services(

@@ -9,7 +9,7 @@ import Testing
 @testable import ReelRemoteStorage
 
 extension FakeGoogle {
-  /// The tokens of the key that this fake knows.
+  /// Tokens for the service account that this fake knows.
   func tokens(
     _ transport: any HTTPTransport, clock: any WallClock = SystemWallClock()
   ) async throws -> ServiceAccountTokens {
@@ -17,7 +17,7 @@ extension FakeGoogle {
     return try await ServiceAccountTokens(key, transport: transport, clock: clock)
   }
 
-  /// An uploader with a connection and a token of its own.
+  /// An uploader with its own connection and token.
   func uploader(
     _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = FakeGoogle.bucket,
     publicBaseURL: String? = nil, partSize: Int = 1 << 18, limiter: RateLimiter? = nil
@@ -29,7 +29,7 @@ extension FakeGoogle {
       partSize: partSize)
   }
 
-  /// What keeps the posts, with a connection and a token of its own. It does not wait.
+  /// A recorder of posts with its own connection and token, which does not wait between attempts.
   func posts(project: String = FakeGoogle.project) async throws -> FirestorePosts {
     let transport = try CurlTransport.patient()
     return FirestorePosts(
@@ -38,14 +38,14 @@ extension FakeGoogle {
       tokens: try await tokens(transport), pause: HurriedClock())
   }
 
-  /// The object of that key, behind the prefix.
+  /// The object with this key under the prefix.
   func object(_ key: ObjectKey) -> Object? { state.withLock { $0.objects["videos/\(key)"] } }
 
-  /// Uploads that were begun and have not ended.
+  /// The number of unfinished uploads.
   var openSessions: Int { state.withLock { $0.sessions.values.count { $0.generation == nil } } }
 }
 
-/// A clock on which nobody waits long.
+/// A clock on which every wait is short.
 struct HurriedClock: Clock {
   private let clock = ContinuousClock()
   var now: ContinuousClock.Instant { clock.now }
@@ -57,7 +57,7 @@ struct HurriedClock: Clock {
   }
 }
 
-/// A post of a video that nobody has.
+/// A post of a video that does not exist.
 func newPost(_ metadata: PostMetadata = PostMetadata(), id: PostID? = nil) throws -> Post {
   let randomness = SystemRandomness()
   let key = ObjectKey(random: randomness, container: .mp4)

@@ -7,14 +7,14 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Posts as documents.
+/// Posts as Firestore documents.
 @Suite(.shortTime) struct FirestoreTests {
   private func retrying(_ base: any PostRecorder) -> any PostRecorder {
     RetryingRecorder(
       base: base, policy: RetryPolicy(attempts: 4, firstDelay: .zero, longestDelay: .zero))
   }
 
-  @Test("a document has the keys of the post's JSON, each in the type that Firestore has for it")
+  @Test("a document has the keys of the post's JSON, each with Firestore's type for it")
   func document() async throws {
     let fake = try await FakeGoogle.start()
     let post = try newPost(PostMetadata(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
@@ -22,7 +22,7 @@ import Testing
     let fields = try #require(fake.fields("Post/\(post.id)"))
     let json = try #require(
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(post)) as? [String: Any])
-    // What a person called a file is not for every reader of the feed.
+    // The name of the source file is private and not for the readers of the feed.
     #expect(Set(fields.keys) == Set(json.keys).subtracting(["sourceName"]))
     #expect(recorded == RecordedPost(id: post.id, pageNumber: 1))
     func value(_ name: String) -> String {
@@ -39,7 +39,7 @@ import Testing
     #expect(fake.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
   }
 
-  @Test("an edit writes what it changes, and leaves what apps count and add")
+  @Test("an edit writes only what it changes, and keeps what apps count and add")
   func edited() async throws {
     let fake = try await FakeGoogle.start()
     let posts = try await fake.posts()
@@ -56,18 +56,18 @@ import Testing
     #expect(fields["music"]?["nullValue"] != nil && fields["mine"]?["stringValue"] as? String == "kept")
     #expect(fields["likeCount"]?["integerValue"] as? String == "41")
     #expect(fake.state.withLock { $0.commits } == 2, "what is as it should be is not written")
-    // Who counts elsewhere writes it back.
+    // A count kept by another program is written back.
     var counted = edited
     counted.likeCount = 42
     try await posts.update(counted, from: edited)
     #expect(fake.fields(path)?["likeCount"]?["integerValue"] as? String == "42")
     #expect(fake.fields(path)?["pageNumber"]?["integerValue"] as? String == "\(place.pageNumber)")
-    // All that Reel knows, and nothing else.
+    // Rewrites every field that Reel knows, and no others.
     fake.set("caption", ["stringValue": "by hand"], in: path)
     try await posts.update(counted, from: nil)
     #expect(fake.fields(path)?["caption"]?["stringValue"] as? String == "before")
     #expect(fake.fields(path)?["mine"]?["stringValue"] as? String == "kept")
-    // A post that somebody removed is recorded again, at a new place.
+    // A post that was removed by hand is recorded again with a new number.
     fake.remove(path)
     #expect(try await posts.update(counted, from: edited).pageNumber > place.pageNumber)
     #expect(fake.fields(path)?["caption"]?["stringValue"] as? String == "before")
@@ -89,7 +89,7 @@ import Testing
     #expect(fake.ids(in: "Post").count == 30)
   }
 
-  /// What can happen to a request, and whether a retry fixes it.
+  /// Faults of a request, and whether a retry overcomes each.
   static let faults: [(FakeGoogle.Fault, Bool)] = {
     var all: [(FakeGoogle.Fault, Bool)] = []
     let aborted = #"{"error":{"code":409,"status":"ABORTED","message":"contention"}}"#
@@ -105,7 +105,7 @@ import Testing
     return all
   }()
 
-  @Test("for every fault there is one document in the end, with one number", arguments: faults.indices)
+  @Test("after every fault there is finally one document with one number", arguments: faults.indices)
   func fault(_ index: Int) async throws {
     let (fault, mends) = Self.faults[index]
     let fake = try await FakeGoogle.start()
@@ -122,11 +122,11 @@ import Testing
     #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
     #expect(try await posts.record(after).pageNumber == 3, "\(fault)")
     #expect(fake.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
-    // What was begun and never heard of, or aborted by the test alone, is unknown here.
+    // A transaction whose reply was lost, or that the test aborted by itself, may remain open.
     #expect(fake.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
   }
 
-  @Test("others who write in between are waited for, not overwritten")
+  @Test("concurrent writers are waited for, not overwritten")
   func contention() async throws {
     let fake = try await FakeGoogle.start()
     let posts = try await fake.posts()
@@ -145,7 +145,7 @@ import Testing
     #expect(fake.state.withLock { $0.commits } == 1)
   }
 
-  @Test("one who is never faster than the others gives up with a sentence")
+  @Test("a writer that loses every race fails with one sentence")
   func givesUp() async throws {
     let fake = try await FakeGoogle.start()
     for _ in 0..<40 {
@@ -159,7 +159,7 @@ import Testing
     #expect(fake.ids(in: "Post").isEmpty)
   }
 
-  @Test("a counter that holds no number is not guessed at")
+  @Test("a counter without a number is an error, not a guess")
   func badCounter() async throws {
     for fields in ["{}", #"{"pageNumber":{"stringValue":"7"}}"#, #"{"pageNumber":{"integerValue":"-1"}}"#] {
       let fake = try await FakeGoogle.start()
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test("a database that is not there, a role that is not given: one sentence")
+  @Test("a missing database and a missing role are each reported in one sentence")
   func refusals() async throws {
     let fake = try await FakeGoogle.start()
     let post = try newPost()
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(
-    "projects",
+    "names of projects are validated",
     arguments: [
       ("my-app", true), ("example.com:my-app", true), ("", false), ("a/b", false), ("ABC-d", false),
     ])

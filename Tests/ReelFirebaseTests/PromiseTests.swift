@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// The promises, over our fake.
+/// The contract tests over the fake.
 @Suite struct FirebasePromiseTests {
   @Test("the uploader keeps every promise", arguments: UploaderContractTest.all)
   func uploader(_ promise: UploaderContractTest) async throws {
@@ -17,8 +17,8 @@ import Testing
     #expect(fake.objectNames.isEmpty)
   }
 
-  /// What another process began is not known here.
-  @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderContractTest.all)
+  /// Uploads that another process began are unknown here.
+  @Test("the uploader keeps every promise with unshared checkpoints", arguments: UploaderContractTest.all)
   func alone(_ promise: UploaderContractTest) async throws {
     let fake = try await FakeGoogle.start()
     try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await fake.uploader() })
@@ -32,7 +32,9 @@ import Testing
     #expect(fake.ids(in: "Post").isEmpty)
   }
 
-  @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderContractTest.all)
+  @Test(
+    "the in-memory recorder and the retrying recorder keep every promise",
+    arguments: PostRecorderContractTest.all)
   func memory(_ promise: PostRecorderContractTest) async throws {
     let memory = MemoryRecorder(of: Destination("memory:x"))
     try await promise.check { memory }
@@ -40,7 +42,7 @@ import Testing
     #expect(memory.posts.isEmpty)
   }
 
-  @Test("of several that store under one name at once, only one wins")
+  @Test("of several uploads under one name at once, only one wins")
   func oneWinner() async throws {
     for _ in 0..<10 {
       let fake = try await FakeGoogle.start()

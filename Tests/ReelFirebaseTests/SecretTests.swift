@@ -8,10 +8,10 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// The key, the tokens and the addresses of uploads are said nowhere, whatever goes wrong and however it is printed.
+/// The key, the tokens and the addresses of uploads never appear in errors or output.
 @Suite(.shortTime) struct SecretTests {
   @Test(
-    "errors hold no secret, whatever the services answer",
+    "errors contain no secret, whatever the services reply",
     arguments: [
       "POST /token", "GET /storage", "POST /upload", "PUT", "DELETE", ":beginTransaction", ":batchGet",
       ":commit",
@@ -46,7 +46,7 @@ import Testing
     for text in told { for secret in secrets { #expect(!text.contains(secret), "\(secret) in \(text)") } }
   }
 
-  @Test("nor does anything that is printed or dumped")
+  @Test("printing or dumping a value reveals no secret")
   func dumps() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()

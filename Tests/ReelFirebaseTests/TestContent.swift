@@ -2,7 +2,7 @@ import ReelCore
 import ReelCrypto
 import ReelTestSupport
 
-/// Bytes in memory, of which a test can change its mind.
+/// In-memory bytes that a test can mark as changed, and whose declared digest may be wrong.
 struct TestContent: ByteSource, Equatable {
   let bytes: [UInt8]
   let digest: ContentDigest
@@ -15,7 +15,9 @@ struct TestContent: ByteSource, Equatable {
     self.init(draws.bytes(size))
   }
 
-  /// - Parameter digest: what it claims to be; nil for the truth.
+  /// Makes content from `bytes`.
+  ///
+  /// - Parameter digest: The digest to declare; nil for the true one.
   init(_ bytes: [UInt8], claiming digest: ContentDigest? = nil) {
     self.bytes = bytes
     guard let actual = ContentDigest(sha256: SHA256.hash(data: bytes)) else {

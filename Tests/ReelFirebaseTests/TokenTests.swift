@@ -9,7 +9,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Keys of service accounts, and the tokens that they are good for.
+/// Keys of service accounts, and the tokens obtained with them.
 @Suite(.shortTime) struct TokenTests {
   // MARK: Key files
 
@@ -17,7 +17,7 @@ import Testing
     #expect(throws: UploadError.self) { try ServiceAccountKey(bytes, path: "/keys/k.json") }
   }
 
-  @Test("what is not a key is told in one sentence, which holds nothing of it")
+  @Test("an invalid key is reported in one sentence that quotes nothing of it")
   func badKeys() {
     let origin = "https://oauth2.googleapis.com"
     for (bytes, words) in [
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("what is in private_key has to be an RSA key of 2048 bits at least")
+  @Test("private_key must be an RSA key of at least 2048 bits")
   func noRSA() async throws {
     let small = try TestRSAKey(bits: 1024).pem
     for (pem, words) in [
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("a key file is its owner's alone, a regular file, and there")
+  @Test("a key file must exist, be a regular file and be readable by its owner only")
   func files() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "reel-key-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -88,8 +88,8 @@ import Testing
     #expect(await words(path + "2").contains("70000 bytes"))
   }
 
-  /// libpq, "SSL Client Usage": a key that is root's may be readable for a group, any other for its owner alone.
-  @Test("root may let a group read a key, as of a secret that is mounted into a container")
+  /// libpq, "SSL Client Usage": a key owned by root may be readable for a group, any other for its owner only.
+  @Test("root may let a group read a key, as with a secret mounted into a container")
   func roots() {
     for (owner, mode, isTaken) in [
       (0, 0o600, true), (0, 0o400, true), (0, 0o640, true), (0, 0o440, true), (0, 0o444, false),
@@ -109,7 +109,7 @@ import Testing
   // MARK: Tokens
 
   @Test(
-    "the address for tokens is asked, and named in what is signed, as it is written",
+    "the token address is requested, and named in the signed claims, exactly as written",
     arguments: ["/token", "/token/", "/token/?tenant=a%2Fb", "/?x"])
   func tokenAddress(_ target: String) async throws {
     let transport = ScriptedTransport { _ in
@@ -128,7 +128,7 @@ import Testing
     #expect(said?["aud"] as? String == "https://x\(target)")
   }
 
-  @Test("one token serves all, until shortly before its end")
+  @Test("one token serves all requests until shortly before it expires")
   func remembered() async throws {
     let fake = try await FakeGoogle.start()
     let clock = TestClock()
@@ -140,7 +140,7 @@ import Testing
     #expect(all.count == 1 && fake.state.withLock { $0.tokensGiven } == 1)
     clock.advance(by: 290)
     #expect(try await tokens.token() == all.first)
-    // The fake takes a statement of now only.
+    // The fake accepts only a claim made now.
     clock.advance(by: -290)
     await tokens.forget(Secret("another"))
     #expect(try await tokens.token() == all.first)
@@ -155,7 +155,8 @@ import Testing
     func next() -> Int { count.add(1, ordering: .relaxed).newValue }
   }
 
-  /// Each request for a token that is answered gives one that is named for its number, `t1` the first, good for an hour.
+  /// A token server that counts its requests. Each answered request returns a token named after its number, `t1` the
+  /// first, valid for an hour.
   private func numberedTokens(
     _ clock: TestClock, answering isAnswered: @escaping @Sendable (Int) -> Bool = { _ in true }
   ) async throws -> (ServiceAccountTokens, Requests) {
@@ -171,7 +172,7 @@ import Testing
     return (try await ServiceAccountTokens(key, transport: transport, clock: clock), requests)
   }
 
-  @Test("a token is renewed before its end")
+  @Test("a token is renewed before it expires")
   func renewed() async throws {
     let clock = TestClock()
     let (tokens, _) = try await numberedTokens(clock)
@@ -182,7 +183,8 @@ import Testing
     #expect(try await tokens.token() == Secret("t2"))
   }
 
-  @Test("a renewal that fails is no reason to give up what is still good, and is not tried at every request")
+  @Test(
+    "a failed renewal does not discard a token that is still valid, and is not repeated with every request")
   func renewalFails() async throws {
     let clock = TestClock()
     let (tokens, requests) = try await numberedTokens(clock) { $0 == 1 || $0 == 4 }
@@ -194,13 +196,13 @@ import Testing
     #expect(try await tokens.token() == Secret("t1") && requests.asked == 3)
     clock.advance(by: 11)
     #expect(try await tokens.token() == Secret("t4"))
-    // What is about to end is not used: then the failure is told.
+    // A token about to expire is not used: the failure is reported.
     clock.advance(by: 3571)
     let error = await #expect(throws: UploadError.self) { try await tokens.token() }
     #expect(error?.code == .unavailable)
   }
 
-  @Test("a token that ends in the middle of a run is renewed, and nothing is lost")
+  @Test("a token that expires in the middle of a run is renewed, and nothing is lost")
   func endsMidway() async throws {
     let fake = try await FakeGoogle.start()
     fake.state.withLock { $0.tokenUses = 3 }
@@ -217,7 +219,7 @@ import Testing
     #expect(fake.state.withLock { $0.tokensGiven } >= 7)
   }
 
-  @Test("a key that Google does not take: one sentence, the clock when it is that")
+  @Test("a key that Google rejects is reported in one sentence, which blames the clock where that is wrong")
   func refused() async throws {
     let fake = try await FakeGoogle.start(key: try TestRSAKey(bits: 2048))
     let wrong = await #expect(throws: UploadError.self) { try await fake.uploader().prepare() }
@@ -238,7 +240,7 @@ import Testing
     #expect(off?.message.contains("clock is 1000 seconds behind") == true, "\(off?.message ?? "")")
   }
 
-  @Test("no token goes to another host, whoever sends us there")
+  @Test("no token is sent to another host, whoever redirects there")
   func redirects() async throws {
     let fake = try await FakeGoogle.start()
     let other = try await LoopbackServer.start { _ in .reply(200) }
@@ -255,7 +257,7 @@ import Testing
       error?.message.contains("redirects to http://127.0.0.1:\(other.port),") == true,
       "\(error?.message ?? "")")
     #expect(other.requests.isEmpty)
-    // A session that lies elsewhere is not used either.
+    // A session at another host is not used, either.
     let naming = try await LoopbackServer.start { request in
       request.method == "POST"
         ? .reply(200, headers: [("Location", elsewhere)]) : .reply(404)
@@ -272,7 +274,7 @@ import Testing
   }
 }
 
-/// A time of day that a test sets.
+/// A wall clock that a test sets.
 final class TestClock: WallClock {
   private let date = Mutex(Date())
   func now() -> Date { date.withLock { $0 } }

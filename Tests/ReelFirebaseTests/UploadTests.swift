@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
+/// Uploads to Cloud Storage: requests, failures, and how they resume.
 @Suite(.shortTime) struct FirebaseUploadTests {
   private let key: ObjectKey
   private static let large = TestContent(5 << 18 + 17)
@@ -39,19 +39,19 @@ import Testing
   }
 
   @Test(
-    "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once",
+    "a rate applies to what is sent: bytes that are read twice, for hashing and for sending, count once",
     arguments: [1 << 18, 1 << 22])
   func rate(_ partSize: Int) async throws {
     let fake = try await FakeGoogle.start()
     let time = PassingTime()
     let uploader = try await fake.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
     _ = try await uploader.upload(content.source, to: key) { _ in }
-    // What asks for the token and begins the upload comes on top; a burst of 50 ms may go at once.
+    // The requests for the token and for the new upload are added; a burst of 50 ms may be sent at once.
     #expect(time.seconds > 4.9 && time.seconds < 5.1, "\(time.seconds) s")
     #expect(fake.object(key)?.bytes == content.bytes)
   }
 
-  @Test("what another put there, or what was damaged there, has no digest until it is read")
+  @Test("an object that another program stored, or that was damaged, has no digest until it is read")
   func unprovenDigest() async throws {
     let fake = try await FakeGoogle.start()
     let uploader = try await fake.uploader()
@@ -63,7 +63,7 @@ import Testing
     #expect(try await uploader.find(key)?.digest == nil)
   }
 
-  @Test("an object that was not sent whole is not taken for a damaged one")
+  @Test("a truncated read-back is not taken for a damaged object")
   func partOfAnObject() async throws {
     let fake = try await FakeGoogle.start()
     let uploader = try await fake.uploader()
@@ -76,7 +76,7 @@ import Testing
     #expect(error?.code == .interrupted)
   }
 
-  @Test("addresses for viewers")
+  @Test("viewers get the right addresses")
   func addresses() throws {
     let bucket = try StorageBucket("my-app.appspot.com", prefix: "/a b/é//")
     #expect(bucket.destination.name == "firebase://my-app.appspot.com/a b/é")
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(
-    "names that no bucket and no prefix has",
+    "invalid names of buckets and prefixes are rejected",
     arguments: ["", "ab", "My-App", "a/b", "a b", "a\u{7}bc", "é-app"])
   func noBucket(_ name: String) {
     #expect(throws: StorageBucketError.self) { try StorageBucket(name) }
@@ -98,7 +98,7 @@ import Testing
     #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a\u{1}") }
   }
 
-  @Test("an upload's address is taken only at the store's own origin")
+  @Test("an upload's address is accepted only at the store's own origin")
   func sessions() throws {
     let origin = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
     let good = [
@@ -127,9 +127,9 @@ import Testing
     }
   }
 
-  // MARK: Breaks
+  // MARK: Failures
 
-  /// What can happen to a request, and whether a retry fixes it.
+  /// Faults of a request, and whether a retry overcomes each.
   static let faults: [(FakeGoogle.Fault, Bool)] = {
     var all: [(FakeGoogle.Fault, Bool)] = []
     for nth in [1, 3, 6] {
@@ -153,7 +153,7 @@ import Testing
   }()
 
   @Test(
-    "for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
+    "after every fault there is finally one complete object or a clear error", arguments: faults.indices)
   func fault(_ index: Int) async throws {
     let (fault, mends) = Self.faults[index]
     let fake = try await FakeGoogle.start()
@@ -187,7 +187,7 @@ import Testing
     return try await retrying(uploader).upload(content.source, to: key) { _ in }
   }
 
-  @Test("another process goes on where the last one died")
+  @Test("another process resumes where the last one died")
   func goesOn() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
@@ -208,7 +208,7 @@ import Testing
     #expect(try await checkpoints.checkpoint(of: key, in: first.destination) == nil)
   }
 
-  @Test("what was sent of other bytes is refused by the store, and begun anew")
+  @Test("an upload that was started with other bytes is refused by the store and starts over")
   func otherBytes() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
@@ -222,7 +222,7 @@ import Testing
     #expect(object.digest == content.digest && fake.object(key)?.bytes == content.bytes)
   }
 
-  @Test("nor is an upload ended by one who has another file under the name")
+  @Test("an upload is not cancelled by a process with another file under the name")
   func anotherSize() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test("another video under the same name is turned away, and ends no upload but its own")
+  @Test("another video under the same name is turned away and cancels only its own upload")
   func rival() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
@@ -264,7 +264,7 @@ import Testing
     #expect(fake.object(key)?.bytes == content.bytes && fake.state.withLock { $0.sessions.count } == 1)
   }
 
-  @Test("somebody who is faster wins: the object stays, and nothing is left begun")
+  @Test("the first of two racing uploads wins: its object stays, and no session is left open")
   func slower() async throws {
     let fake = try await FakeGoogle.start()
     let theirs = TestContent(10)
@@ -284,7 +284,7 @@ import Testing
   }
 
   @Test(
-    "a store that holds something else than was sent is told, and does not keep it",
+    "a store that holds something other than what was sent is reported and does not keep it",
     arguments: ["crc32c", "md5Hash", "size"])
   func lies(_ what: String) async throws {
     let fake = try await FakeGoogle.start()
@@ -301,7 +301,7 @@ import Testing
     #expect(try await uploader.find(key) == nil)
   }
 
-  @Test("removing ends what was begun, and names what is there page by page")
+  @Test("removing cancels unfinished uploads, and objects are listed page by page")
   func removing() async throws {
     let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
@@ -320,7 +320,7 @@ import Testing
     #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
   }
 
-  @Test("a page of a list is taken with all that is said of a thousand objects")
+  @Test("a page of a listing may carry everything that is known about a thousand objects")
   func longPage() async throws {
     let rest = String(repeating: "x", count: 1500)
     let items = (0..<1000).map { "{\"name\":\"videos/n\($0).mp4\",\"mediaLink\":\"\(rest)\"}" }
@@ -332,7 +332,8 @@ import Testing
   }
 
   @Test(
-    "a proxy's 404 to a removal is none: the object is there still", arguments: ["", "404 page not found"])
+    "a proxy's 404 to a removal does not count: the object still exists",
+    arguments: ["", "404 page not found"])
   func removingBehindAProxy(_ words: String) async throws {
     let fake = try await FakeGoogle.start()
     let uploader = try await fake.uploader()
@@ -343,7 +344,7 @@ import Testing
     #expect(try await uploader.find(key) != nil)
   }
 
-  @Test("what a bucket keeps of a removed object is said, and what it does not give up is not removed")
+  @Test("what a bucket keeps of a removed object is reported, and an object under a hold is not removed")
   func removingWhatIsKept() async throws {
     let fake = try await FakeGoogle.start()
     let uploader = try await fake.uploader()
@@ -366,11 +367,11 @@ import Testing
         removal.remains?.contains("the generation \(generation) until 2099-01-02 03:04:05 UTC") == true,
         "\(removal)")
     }
-    // Its name is free.
+    // The name can be used again.
     _ = try await uploader.upload(content.source, to: key) { _ in }
   }
 
-  @Test("a bucket that is not there, a role that is not given: one sentence")
+  @Test("a missing bucket and a missing role are each reported in one sentence")
   func refusals() async throws {
     let fake = try await FakeGoogle.start()
     let missing = await #expect(throws: UploadError.self) {
@@ -389,7 +390,7 @@ import Testing
   }
 }
 
-/// Says something else of an object than the store does.
+/// Reports another value for a field of an object than the store does.
 private struct LyingTransport: HTTPTransport {
   let base: CurlTransport
   let field: String

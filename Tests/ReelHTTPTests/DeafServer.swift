@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
 
-/// A server whose connections are made by the kernel, and that nobody reads from.
+/// A server whose connections the kernel accepts, but from which nothing is ever read.
 final class DeafServer: Sendable {
   let port: Int
   private let descriptor: Descriptor

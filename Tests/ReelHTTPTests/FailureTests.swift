@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What of TLS ends a run, and what is tried again.
+/// Which TLS failures end a run, and which are retried.
 @Suite struct TLSFailureTests {
   private static func handshake(_ words: String) -> CurlError {
     CurlError(code: CURLE_SSL_CONNECT_ERROR, host: "h", hasBegun: false, words: words)
@@ -65,7 +65,7 @@ import Testing
     #expect(!failure.message.contains("SSL"), "\(failure.message)")
   }
 
-  @Test("another authority is advised only where one would change something")
+  @Test("another certificate authority is advised only where one would help")
   func advice() {
     let words = "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"
     let theirs = [
@@ -84,7 +84,7 @@ import Testing
   }
 }
 
-/// What ended a connection.
+/// The reasons why a connection ended.
 @Suite struct BrokenConnectionTests {
   private static let cases: [(CurlError, HTTPFailure)] = [
     (
@@ -100,7 +100,7 @@ import Testing
       .unreachable("there is no host named h")
     ),
     (CurlError(code: CURLE_GOT_NOTHING, host: "h", hasBegun: true), .broken("it was closed from there")),
-    // Not sent again where libcurl would.
+    // Reel forbids libcurl to resend such a request.
     (
       CurlError(code: CURLE_ABORTED_BY_CALLBACK, host: "h", hasBegun: true),
       .broken("it was closed from there")
@@ -116,7 +116,7 @@ import Testing
       CurlError(code: CURLE_RECV_ERROR, host: "h", hasBegun: false, proxyStatus: 407),
       .proxyRefused(status: 407)
     ),
-    // 7.88 takes a line of the head that is too long for a lack of memory, 8.6 and later have a code for it.
+    // 7.88 reports an overlong header line as out of memory; 8.6 and later have a separate code.
     (
       CurlError(code: CURLE_OUT_OF_MEMORY, host: "h", hasBegun: true),
       .replyTooLarge(limit: CurlTransfer.headLimit)
@@ -135,7 +135,7 @@ import Testing
 }
 
 @Suite struct CurlTests {
-  @Test("a library that is not there is told with what to install")
+  @Test("a missing library is reported with the package to install")
   func missing() {
     let failure = #expect(throws: HTTPFailure.self) { _ = try Curl(opening: "libcurl-that-is-nowhere.so.4") }
     guard case .noLibrary(let reason) = failure else { Issue.record("\(failure as Any)"); return }
@@ -144,7 +144,7 @@ import Testing
     #expect(error.code == .storeUnusable && error.message.contains("libcurl4"))
   }
 
-  @Test("nor is one that is something else")
+  @Test("a library that is not libcurl is rejected")
   func other() {
     let failure = #expect(throws: HTTPFailure.self) { _ = try Curl(opening: "libc.so.6") }
     #expect(failure == .noLibrary("it has no function curl_global_init"))

@@ -1,6 +1,6 @@
 import ReelHTTPFakes
 
-/// A server that closes each connection once the first bytes have come.
+/// A server that closes each connection as soon as the first bytes arrive.
 final class HangingUpServer: Sendable {
   private let listener: WireListener
 

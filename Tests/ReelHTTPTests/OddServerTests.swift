@@ -9,7 +9,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("servers that do as they like", .shortTime)
+@Suite("servers that break the rules of HTTP", .shortTime)
 struct OddServerTests {
   private func serve(
     _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
@@ -25,7 +25,7 @@ struct OddServerTests {
     .raw(Array(text.utf8), thenClose: thenClose)
   }
 
-  @Test("one that ends each connection after one reply, without a word about that")
+  @Test("a server may end each connection after one reply without announcing it")
   func oneReply() async throws {
     try await serve { _ in
       Self.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", thenClose: true)
@@ -40,7 +40,7 @@ struct OddServerTests {
   }
 
   @Test(
-    "a request on a connection that ends is not sent again, whatever it is",
+    "a request on a connection that ends is not sent again, whatever its method",
     arguments: ["GET", "PUT", "POST"])
   func notAgain(_ method: String) async throws {
     try await serve {
@@ -57,7 +57,7 @@ struct OddServerTests {
     }
   }
 
-  @Test("a second reply is not taken for the reply to the next request, whenever it comes")
+  @Test("a second reply is never taken for the reply to the next request")
   func twoReplies() async throws {
     let isHeard = Mutex(false)
     let isRepeated = Mutex(false)
@@ -87,7 +87,7 @@ struct OddServerTests {
     listener.stop()
   }
 
-  @Test("HTTP/1.0, whose body ends with the connection")
+  @Test("an HTTP/1.0 body ends with the connection")
   func old() async throws {
     try await serve { _ in
       Self.raw("HTTP/1.0 200 OK\r\nServer: old\r\n\r\nto the end", thenClose: true)
@@ -100,7 +100,7 @@ struct OddServerTests {
   }
 
   @Test(
-    "a status that is none is a garbled reply, and the transport goes on",
+    "an invalid status is reported as a garbled reply, and the transport remains usable",
     arguments: [
       "HTTP/2 99999 OK", "HTTP/2 1000 OK", "HTTP/1.1 600 No", "HTTP/1.1 999 No", "HTTP/1.1 000 No",
       "HTTP/1.1 099 No",
@@ -109,9 +109,9 @@ struct OddServerTests {
       "HTTP/2.0 503 No", "HTTP/2 200 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "HTTP/1.1 OK",
       "HTTP/1.2 200 OK",
       "HTTP/1.1200 OK", "HTTP/1.1 -20 OK",
-      // Behind an interim reply.
+      // After an interim reply.
       "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/2.0 503 No",
-      // Another protocol that nobody has asked for.
+      // A protocol switch that was not requested.
       "HTTP/1.1 101 X",
     ])
   func noStatus(_ line: String) async throws {
@@ -131,7 +131,7 @@ struct OddServerTests {
         _ = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) { $0 += $1.count }
       }
       #expect(isGarbled(failure), "\(line): \(failure as Any)")
-      // A request on a connection that is just being closed is not sent again.
+      // A request on a connection that is just being closed would not be sent again.
       while server.connections > 0 { try await Task.sleep(for: .milliseconds(1)) }
       let good = try await transport.send(HTTPCall(.get, origin, "/good"))
       #expect(good.status == .ok)
@@ -139,7 +139,7 @@ struct OddServerTests {
   }
 
   @Test(
-    "each status that is one comes through", arguments: [200, 299, 308, 418, 499, 500, 599],
+    "every valid status is passed on", arguments: [200, 299, 308, 418, 499, 500, 599],
     ["HTTP/1.1 % X", "HTTP/1.0 %", "HTTP/1.1 % "])
   func anyStatus(_ status: Int, _ line: String) async throws {
     try await serve { _ in
@@ -151,19 +151,19 @@ struct OddServerTests {
     }
   }
 
-  @Test("only an empty line ends a head, however short the others are", arguments: [" \n", "\t\n", "x\n"])
+  @Test("only an empty line ends a head, however short other lines are", arguments: [" \n", "\t\n", "x\n"])
   func shortLines(_ line: String) async throws {
     try await serve { _ in
       Self.raw(
         "HTTP/1.1 200 OK\r\nx: 1\r\n\(line)content-length: 2\r\netag: \"a\"\r\n\r\nok", thenClose: true)
     } _: { _, transport, origin in
-      // Some are none; whatever comes of them, the rest of the head is not taken for the body.
+      // Some of these lines are invalid, but the rest of the head is never taken for the body.
       guard let reply = try? await transport.send(HTTPCall(.get, origin, "/")) else { return }
       #expect(reply.fields[.eTag] == "\"a\"" && reply.body == Array("ok".utf8))
     }
   }
 
-  @Test("a field that is sent twice with one value is one")
+  @Test("a header that is sent twice with one value counts once")
   func doubledFields() async throws {
     try await serve { _ in
       Self.raw(
@@ -176,7 +176,7 @@ struct OddServerTests {
     }
   }
 
-  @Test("no length, date or range that a server writes ends the process")
+  @Test("no length, date or range from a server traps")
   func extremes() async throws {
     let texts = (Extremes.texts + Extremes.times).filter { !$0.contains("\u{0}") }
     let fields = [
@@ -191,7 +191,7 @@ struct OddServerTests {
       return Self.raw("HTTP/1.1 206 X\r\n\(lines.joined())\r\nok", thenClose: true)
     } _: { _, transport, origin in
       for number in texts.indices {
-        // One that promises more than comes is a failure, and may be.
+        // A reply that promises more than it sends may fail.
         let reply = try? await transport.send(HTTPCall(.get, origin, "/\(number)"))
         _ = reply?.retryAfter(now: .now)
         _ = reply?.date
@@ -222,7 +222,7 @@ struct OddServerTests {
     }
   }
 
-  @Test("HTTP/0.9, which has no status")
+  @Test("HTTP/0.9, which has no status, is a garbled reply")
   func oldest() async throws {
     try await serve { _ in
       Self.raw("<html>Welcome</html>", thenClose: true)
@@ -234,7 +234,7 @@ struct OddServerTests {
     }
   }
 
-  @Test("no body waits for a leave that may never come, and interim replies are passed over")
+  @Test("a body is sent without waiting for 100 Continue, and interim replies are skipped")
   func interim() async throws {
     try await serve { _ in
       Self.raw(
@@ -252,7 +252,7 @@ struct OddServerTests {
     }
   }
 
-  @Test("a head of 1 MB, in many fields or in one")
+  @Test("a head of 1 MB is rejected, in many fields or in one")
   func longHead() async throws {
     let many = (0..<10_000).map { "x-field-\($0): \(String(repeating: "x", count: 88))\r\n" }.joined()
     for fields in [many, "x-field: \(String(repeating: "x", count: 1 << 20))\r\n"] {
@@ -268,7 +268,7 @@ struct OddServerTests {
   }
 
   @Test(
-    "a reply that ends early, wherever",
+    "a reply that ends early fails, wherever it ends",
     arguments: [
       "HTTP/1.1 200", "HTTP/1.1 200 OK\r\ncontent-le", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n",
       "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no", "HTTP/1.1 100 Continue\r\n\r\n",
@@ -290,9 +290,9 @@ struct OddServerTests {
     }
   }
 
-  @Test("compression that nobody asked for is handed on as it came")
+  @Test("an unrequested compression is passed on unchanged")
   func gzip() async throws {
-    // `printf hello | gzip -n`.
+    // The output of `printf hello | gzip -n`.
     let packed: [UInt8] = [
       0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x86, 0xA6, 0x10, 0x36,
       0x05, 0, 0, 0,

@@ -19,7 +19,7 @@ struct ProxyTests {
     return call
   }
 
-  @Test("what is not encrypted is asked for by its whole address")
+  @Test("an unencrypted request names its whole address to the proxy")
   func plain() async throws {
     let proxy = try await LoopbackServer.start { _ in .reply(204) }
     let transport = try transport("http://127.0.0.1:\(proxy.port)")
@@ -32,14 +32,14 @@ struct ProxyTests {
     await proxy.stop()
   }
 
-  @Test("who asks a service of this machine's own uses none")
+  @Test("a request to a service of the machine itself uses no proxy")
   func unused() async throws {
     let proxy = try await LoopbackServer.start { _ in .reply(204) }
     var rules = HTTPRules(
       allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .milliseconds(200)),
       proxy: "http://127.0.0.1:\(proxy.port)")
     rules.usesProxy = false
-    // A name of no host (RFC 6761).
+    // A name that never resolves (RFC 6761).
     let origin = HTTPOrigin(isSecure: false, host: "store.invalid", port: 9000)
     await #expect(throws: HTTPFailure.self) { try await CurlTransport(rules).send(call(origin)) }
     #expect(proxy.requests.isEmpty)
@@ -47,7 +47,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "what is encrypted goes through a tunnel: the proxy learns the host's name alone, and the store nothing of the proxy",
+    "an encrypted request goes through a tunnel: the proxy learns only the host's name, the store nothing of the proxy",
     .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"))
   func tunnel() async throws {
     let authority = try await TestAuthority(for: "store.example")
@@ -69,7 +69,7 @@ struct ProxyTests {
     await store.stop()
   }
 
-  @Test("a proxy that refuses is told as such, and the store's certificate is looked at through it")
+  @Test("a proxy's refusal is reported as such, and the store's certificate is verified through the tunnel")
   func refused() async throws {
     for (status, code) in [(407, UploadError.Code.storeUnusable), (403, .storeUnusable), (503, .unavailable)]
     {
@@ -87,7 +87,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "what can be a proxy's address",
+    "only supported proxy addresses are accepted",
     arguments: [
       ("http://proxy.example:3128", true), ("proxy.example:3128", true), ("https://u:p@h", true),
       ("socks5h://127.0.0.1:1080", true), ("[::1]:3128", true), ("ftp://h", false), ("", false),
@@ -97,7 +97,7 @@ struct ProxyTests {
     #expect(HTTPRules(proxy: text).knowsProxy == isKnown)
   }
 
-  @Test("a proxy that is not there")
+  @Test("a missing proxy is reported")
   func nobody() async throws {
     let failure = await #expect(throws: HTTPFailure.self) {
       _ = try await transport("http://127.0.0.1:1").send(
@@ -106,7 +106,7 @@ struct ProxyTests {
     #expect(failure == .unreachable("Connection refused"))
   }
 
-  @Test("what stays on this machine goes through none")
+  @Test("requests to the loopback address use no proxy")
   func loopback() async throws {
     let server = try await LoopbackServer.start { _ in .reply(204) }
     let transport = try transport("http://127.0.0.1:1")

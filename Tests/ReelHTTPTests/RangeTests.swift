@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What is asked of a server about a file that lies there, and what its replies mean.
+/// Which ranges of a remote file are requested, and what the replies mean.
 @Suite struct RangeTests {
   // MARK: What is fetched
 
@@ -21,7 +21,7 @@ import Testing
 
   @Test(
     arguments: [
-      // In order: twice as much each time, up to half a mebibyte.
+      // Sequential reads double the range, up to half a mebibyte.
       (
         1 << 30,
         [
@@ -31,9 +31,9 @@ import Testing
           Step(offset: 960 * kib, count: 10, range: 960 * kib..<1472 * kib),
         ]
       ),
-      // Elsewhere: little.
+      // A read elsewhere fetches little.
       (1 << 30, [Step(offset: 500 * mib, count: 10, range: 500 * mib..<500 * mib + 64 * kib)]),
-      // The end: all of it.
+      // A read near the end fetches all of the rest.
       (1 << 30, [Step(offset: (1 << 30) - 100 * kib, count: 10, range: (1 << 30) - 100 * kib..<1 << 30)]),
       // As much as is expected, and no more.
       (
@@ -45,15 +45,15 @@ import Testing
           Step(offset: 504 * mib, count: 16, range: 504 * mib..<504 * mib + 64 * kib),
         ]
       ),
-      // What is there is not fetched again.
+      // Cached bytes are not fetched again.
       (
         1 << 30, [Step(offset: 500 * mib, count: 10, before: 500 * mib + 5, range: 500 * mib..<500 * mib + 5)]
       ),
-      // A rest that is not worth a request of its own.
+      // A remainder too small for another request is fetched at once.
       (300 * 1024, [Step(offset: 40_000, count: 10, expected: 220_000, range: 40_000..<300 * 1024)]),
-      // A size that no file has.
+      // A size that no real file has.
       (.max, [Step(offset: .max - 100, count: 10, expected: 1 << 40, range: .max - 100 ..< .max)]),
-      // No more than there is.
+      // Never more than the file has.
       (100, [Step(offset: 0, count: 4096, range: 0..<100)]),
     ] as [(Int64, [Step])])
   func readAhead(_ size: Int64, _ steps: [Step]) {
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  // MARK: What is kept
+  // MARK: What is cached
 
   @Test func theCacheGivesWhatItHasAndForgetsWhatWasUsedLeast() {
     var cache = RangeCache(capacity: 30)
@@ -93,7 +93,7 @@ import Testing
     #expect(read(cache: &cache, at: 50, 2) == [50, 51])
     #expect(cache.end(before: 55) == 60 && cache.end(before: 70) == 60 && cache.end(before: 0) == nil)
     cache.add(Array(200..<210), at: 200)
-    // The one at 100 was used least recently.
+    // The range at 100 was used least recently.
     #expect(read(cache: &cache, at: 100, 1) == [])
     #expect(read(cache: &cache, at: 200, 1) == [200])
     #expect(read(cache: &cache, at: 0, 1) == [0])
@@ -105,7 +105,7 @@ import Testing
     return Array(bytes.prefix(got))
   }
 
-  // MARK: What a server says
+  // MARK: What a server replies
 
   @Test(
     arguments: [
@@ -133,7 +133,7 @@ import Testing
     var body = 0
     var range: Range<Int64> = 0..<10
     var pin = FilePin()
-    /// What it is; nil for bytes.
+    /// The expected error; nil if bytes are expected.
     var code: SourceError.Code?
     var words = ""
     var description: String { "\(status) \(fields) \(range)" }
@@ -146,9 +146,9 @@ import Testing
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\""], body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
-    // All of a small file, from a server that knows no ranges.
+    // A whole small file, from a server without ranges.
     Reply(status: 200, fields: [.contentLength: "7"], body: 7),
-    // An empty one.
+    // An empty file.
     Reply(status: 416, fields: [.contentRange: "bytes */0"]),
     Reply(status: 206, body: 10, code: .unreadable, words: "which bytes"),
     Reply(
@@ -178,12 +178,12 @@ import Testing
     Reply(status: 200, body: 11, code: .unreadable, words: "as a whole"),
     Reply(status: 200, body: 10, range: 5..<15, code: .unreadable, words: "as a whole"),
     Reply(status: 200, fields: [.contentLength: "9"], body: 5, code: .unreadable, words: "fewer bytes"),
-    // A range, called the whole (rclone serve s3).
+    // A range with the status of a whole file (rclone serve s3).
     Reply(status: 200, fields: [.contentRange: "bytes 0-9/100"], body: 10),
     Reply(
       status: 200, fields: [.contentRange: "bytes 0-9/100"], body: 10, pin: FilePin(size: 99),
       code: .sourceChanged),
-    // It is another one now.
+    // The file has changed.
     Reply(status: 412, code: .sourceChanged),
     Reply(status: 416, pin: FilePin(size: 100), code: .sourceChanged),
     Reply(status: 416, fields: [.contentRange: "bytes */5"], range: 10..<20, code: .sourceChanged),
@@ -200,11 +200,11 @@ import Testing
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
       body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "W/\"a\"", modified: "earlier")), code: .sourceChanged),
-    // The same strong tag: the time says nothing (RFC 9110, 13.2.2).
+    // With the same strong tag, the time does not matter (RFC 9110, 13.2.2).
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\"", .lastModified: "later"], body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier"))),
-    // The same tag, written otherwise; what is weak says nothing against the time.
+    // The same tag in another notation; a weak tag does not override the time.
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "a"], body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
@@ -218,7 +218,7 @@ import Testing
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
       body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier")), code: .sourceChanged),
-    // No tag to compare.
+    // There is no tag to compare.
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .lastModified: "later"], body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier")), code: .sourceChanged),
@@ -252,7 +252,7 @@ import Testing
     let asked = { (pin: FilePin) in HTTPFields.asking(for: 5..<10, of: pin) }
     #expect(asked(FilePin())[.range] == "bytes=5-9")
     #expect(asked(FilePin(state: RemoteState(tag: "\"a\"", modified: "then")))[.ifMatch] == "\"a\"")
-    // A weak one matches nothing (RFC 9110, 13.1.1).
+    // A weak tag never matches (RFC 9110, 13.1.1).
     #expect(asked(FilePin(state: RemoteState(tag: "W/\"a\"")))[.ifMatch] == nil)
     #expect(
       asked(FilePin(state: RemoteState(tag: "W/\"a\"", modified: "then")))[.ifUnmodifiedSince] == "then")
@@ -316,7 +316,7 @@ import Testing
     ("?id=1&X-Amz-Signature=a&X-Amz-Date=b", "?id=1&X-Amz-Signature=c&X-Amz-Date=d", true),
     ("?x-goog-signature=a", "", true), ("?sv=1&sig=a&se=b", "?sv=1&sig=c&se=d", true),
     ("?Expires=1&Signature=a&Key-Pair-Id=k", "?Expires=2&Signature=b&Key-Pair-Id=k", true),
-    // Nothing says that these sign anything.
+    // Nothing indicates that these are signatures.
     ("?expires=1", "?expires=2", false), ("?sig=1", "?sig=2", false),
   ])
   func addressesDifferByTheirQueriesButNotBySignatures(_ one: String, _ other: String, _ areOne: Bool) throws
@@ -329,7 +329,7 @@ import Testing
     #expect(sources[0].path == sources[1].path)
   }
 
-  @Test("a server that says that a file is shorter each time it is asked is not asked again and again")
+  @Test("a server that claims a shorter file with each request is not asked again and again")
   func shorterAndShorter() async throws {
     let transport = ScriptedTransport { sent in
       let last = (sent.call.fields[.range] ?? "").split(separator: "-").last.flatMap { Int($0) } ?? 0
@@ -354,12 +354,12 @@ import Testing
     #expect(one != RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"b\"")))
     #expect(one != RemoteIdentity.of(address, size: 6, RemoteState(tag: "\"a\"")))
     #expect(one != RemoteIdentity.of(SourcePath("s3://bucket/b").bytes, size: 5, RemoteState(tag: "\"a\"")))
-    // An ETag is of the bytes; without one, only what was left alone for a while is remembered.
+    // An ETag identifies the bytes; without one, only a file that has not changed for a while is remembered.
     #expect(one.changedAt == 0)
     let timed = RemoteIdentity.of(address, size: 5, RemoteState(modified: "Sun, 06 Nov 1994 08:49:37 GMT"))
     #expect(timed.changedAt == 784_111_777_000_000_000)
     #expect(RemoteIdentity.of(address, size: 5, RemoteState()).changedAt > 8_000_000_000_000_000_000)
-    // Times that nanoseconds since 1970 can't hold.
+    // Times outside the range of nanoseconds since 1970.
     for year in ["9999", "1601"] {
       let odd = RemoteIdentity.of(
         address, size: 5, RemoteState(modified: "Fri, 31 Dec \(year) 23:59:59 GMT"))

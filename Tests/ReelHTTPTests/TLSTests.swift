@@ -5,7 +5,7 @@ import ReelRemoteStorage
 import ReelTestSupport
 import Testing
 
-/// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
+/// A certificate for `localhost`, but not for 127.0.0.1, that only the test trusts.
 private final class TestCertificate: Sendable {
   let folder = FileManager.default.temporaryDirectory.appending(path: "reel-tls-\(UUID().uuidString)")
   var certificate: String { folder.appending(path: "cert.pem").path }
@@ -58,12 +58,12 @@ struct TLSTests {
     return result
   }
 
-  @Test("a certificate that was named is trusted")
+  @Test("a configured certificate is trusted")
   func trusted() async throws {
     #expect(try await outcome(HTTPRules(extraCertificates: "made"), host: "localhost") == .success(204))
   }
 
-  @Test("one that nobody named is not")
+  @Test("a certificate that is not configured is not trusted")
   func untrusted() async throws {
     guard case .failure(.untrusted(let reason)) = try await outcome(HTTPRules(), host: "localhost") else {
       Issue.record("it was trusted")
@@ -72,7 +72,7 @@ struct TLSTests {
     #expect(reason.contains("an authority that this machine trusts"), "\(reason)")
   }
 
-  @Test("nor is one for another name")
+  @Test("a certificate for another name is not trusted")
   func otherName() async throws {
     guard
       case .failure(.untrusted(let reason)) = try await outcome(
@@ -84,7 +84,7 @@ struct TLSTests {
     #expect(reason == "its certificate is for another name")
   }
 
-  @Test("a connection that is closed in the middle of the handshake may be made a moment later")
+  @Test("a connection closed in the middle of the handshake is worth a retry")
   func closed() async throws {
     let server = try HangingUpServer()
     let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
@@ -96,7 +96,7 @@ struct TLSTests {
     #expect(error.code.isWorthARetry, "\(failure as Any)")
   }
 
-  @Test("TLS 1.1 is refused, whoever vouches for the server")
+  @Test("TLS 1.1 is refused, even if the certificate is trusted")
   func old() async throws {
     let authority = try await TestAuthority()
     let server = try await authority.serve(isOld: true) { _ in .reply(204) }
@@ -111,7 +111,7 @@ struct TLSTests {
     await server.stop()
   }
 
-  @Test("a byte order mark hides no certificate")
+  @Test("a byte order mark does not hide a certificate")
   func byteOrderMark() async throws {
     let authority = try await TestAuthority()
     let plain = try Data(contentsOf: URL(filePath: authority.certificate))
@@ -126,7 +126,7 @@ struct TLSTests {
     await server.stop()
   }
 
-  @Test("https to a server that speaks plain http, and certificates that are none")
+  @Test("https to a plain http server fails, and so does an empty certificate file")
   func mistakes() async throws {
     let server = try await LoopbackServer.start { _ in .reply(204) }
     let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")

@@ -51,7 +51,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a connection to an address that is not admitted carries no request", arguments: [true, false])
+  @Test("no request is sent over a connection to an address that is not permitted", arguments: [true, false])
   func notAdmitted(_ isAdmitted: Bool) async throws {
     let server = try await LoopbackServer.start { _ in .reply(200) }
     let rule: ConnectionRule = { host, address in
@@ -59,7 +59,7 @@ struct TransportTests {
     }
     let transport = try CurlTransport(HTTPRules(timeouts: .patient(), usesProxy: false), admits: rule)
     let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
-    // The second request uses the first one's connection.
+    // The second request reuses the first one's connection.
     for _ in 1...2 {
       do throws(HTTPFailure) {
         _ = try await transport.send(HTTPCall(.get, origin, "/"))
@@ -73,7 +73,8 @@ struct TransportTests {
     await server.stop()
   }
 
-  @Test("the head of a reply is enough, however long the body", arguments: [0, 10, 8 << 20], [200, 405])
+  @Test(
+    "a call may end at the head of the reply, however long the body", arguments: [0, 10, 8 << 20], [200, 405])
   func headOnly(_ count: Int, _ status: Int) async throws {
     try await serve { _ in
       .reply(status, headers: [("X-Tea", "pot")], body: [UInt8](repeating: 1, count: count))
@@ -86,14 +87,14 @@ struct TransportTests {
         #expect(try reply.fields[#require(HTTPField.Name("x-tea"))] == "pot")
         #expect(reply.fields[.contentLength] == "\(count)")
       }
-      // What is left of it disturbs nobody.
+      // The unread rest does not disturb the next call.
       call.endsAtHead = false
       call.replyLimit = count
       #expect(try await transport.send(call).body.count == count)
     }
   }
 
-  @Test("what is sent arrives, and the reply comes back as it is")
+  @Test("a request arrives and its reply comes back unchanged")
   func exchange() async throws {
     try await serve { _ in
       .reply(418, headers: [("X-Tea", "pot")], body: Array("short".utf8))
@@ -117,7 +118,7 @@ struct TransportTests {
     }
   }
 
-  @Test("an empty PUT says that it is empty")
+  @Test("an empty PUT declares a length of 0")
   func empty() async throws {
     try await serve { _ in
       .reply(200)
@@ -127,7 +128,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a source is sent in chunks, whole or in part, and progress grows to its end")
+  @Test("a source is sent in chunks, whole or in part, and progress rises to its end")
   func source() async throws {
     let source = TestSource(size: 3 << 20 + 17)
     try await serve { _ in
@@ -146,7 +147,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a source that changed is not sent whole, and says so")
+  @Test("a source that changed is not sent whole, and the error says so")
   func changed() async throws {
     let source = TestSource(size: 2 << 20, claiming: TestSource(size: 2 << 20, seed: 9).digest)
     try await serve { _ in
@@ -160,7 +161,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a part of a source that is not what was hashed is not sent whole, and says so")
+  @Test("a part of a source that differs from what was hashed is not sent whole, and the error says so")
   func changedPart() async throws {
     let (hashed, source) = (TestSource(size: 2 << 20), TestSource(size: 2 << 20, seed: 9))
     try await serve { _ in
@@ -186,7 +187,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a reply that is too long is cut off; a fetch takes any length, or no more than it may")
+  @Test("a reply that is too long is cut off; a fetch accepts any length, or up to its own limit")
   func limits() async throws {
     let body = [UInt8](repeating: 7, count: 100_000)
     try await serve { _ in
@@ -206,7 +207,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a fetch that is refused gives the reply's words")
+  @Test("a refused fetch returns the body of the reply")
   func refusedFetch() async throws {
     try await serve { _ in
       .reply(404, body: Array("no".utf8))
@@ -218,7 +219,7 @@ struct TransportTests {
     }
   }
 
-  @Test("what goes wrong on the wire is told apart")
+  @Test("different failures on the wire are distinguished")
   func failures() async throws {
     let actions: [(ServerAction, String)] = [
       (.close, "broken"), (.cutReply(promised: 10, sent: [1]), "broken"), (.garbage, "garbled"),
@@ -231,7 +232,7 @@ struct TransportTests {
         #expect("\(failure as Any)".contains(kind), "\(action): \(failure as Any)")
       }
     }
-    // A name that nobody knows takes the resolver its own time: 10 s and more where it gets no answer.
+    // An unknown name takes as long as the resolver does: 10 s and more if it gets no answer.
     let transport = try CurlTransport.patient()
     let nobody = await failure(
       transport, HTTPCall(.get, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1), "/"))
@@ -241,7 +242,7 @@ struct TransportTests {
     #expect(noHost == .unreachable("there is no host named no.invalid"))
   }
 
-  @Test("a server that has something to think about is given the time")
+  @Test("a server may use the time that a call allows it to think")
   func thinking() async throws {
     let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), answer: .milliseconds(200))
     try await serve(HTTPRules(timeouts: timeouts)) { _ in
@@ -256,7 +257,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a server that says nothing is given up")
+  @Test("a silent server is abandoned")
   func idle() async throws {
     let rules = HTTPRules(timeouts: .patient(idle: .milliseconds(300)))
     try await serve(rules) { _ in
@@ -268,12 +269,12 @@ struct TransportTests {
     }
   }
 
-  @Test("a server that takes nothing of a body is given up")
+  @Test("a server that reads nothing of a body is abandoned")
   func deaf() async throws {
     let server = try DeafServer()
     let transport = try CurlTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
     let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
-    // More than the kernel keeps for a connection.
+    // More than the kernel buffers for a connection.
     let large = TestSource(size: 32 << 20)
     for body in [HTTPBody.source(SourceBody(whole: large.upload)), .bytes(large.bytes)] {
       let failure = await failure(transport, HTTPCall(.put, origin, "/", body: body))
@@ -282,7 +283,7 @@ struct TransportTests {
     withExtendedLifetime(server) {}
   }
 
-  @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
+  @Test("a small request has less time until its answer begins, and sending takes as long as it takes")
   func answer() async throws {
     let rules = HTTPRules(timeouts: .patient(answer: .milliseconds(300)))
     try await serve(rules) {
@@ -300,7 +301,7 @@ struct TransportTests {
   }
 
   @Test(
-    "all that goes out keeps to a rate together: sources, parts of them, bytes at hand, and what is sent again"
+    "everything sent shares one rate: sources, parts of them, bytes in memory, and what is sent again"
   )
   func pace() async throws {
     let time = PassingTime()
@@ -325,7 +326,7 @@ struct TransportTests {
     try await serve(limiter: RateLimiter(bytesPerSecond: 1)) { _ in
       .reply(200)
     } _: { server, transport, origin in
-      // So many seconds: they do not pass before somebody looks.
+      // This many seconds would not pass before the cancellation.
       let bytes = [UInt8](repeating: 1, count: 1000)
       let task = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes(bytes))) }
       while server.bodyBytes == 0 { try await Task.sleep(for: .milliseconds(5)) }
@@ -334,7 +335,7 @@ struct TransportTests {
     }
   }
 
-  @Test("what takes longer than its bytes need is given up")
+  @Test("a call that takes longer than its bytes need is abandoned")
   func slow() async throws {
     try await serve { _ in
       .silence
@@ -345,7 +346,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a body earns its time by what has come of it, not by what it claims")
+  @Test("a body earns time for the bytes received, not for the length that it claims")
   func trickling() {
     let timeouts = HTTPTimeouts()
     var call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "host.example"), "/")
@@ -359,12 +360,12 @@ struct TransportTests {
     }
     call.patience = .seconds(5)
     #expect(timeouts.limit(for: call, at: nil, received: .max) == .seconds(5))
-    // What is sent takes its time, too.
+    // What is sent earns time, too.
     (call.patience, call.body) = (.seconds(1 << 40), .bytes([UInt8](repeating: 0, count: 1 << 20)))
     #expect(timeouts.limit(for: call, at: nil, received: 0) == .seconds(120 + 1024))
   }
 
-  @Test("a server that trickles is given up, whatever length it has claimed", .notQuick)
+  @Test("a server that trickles is abandoned, whatever length it claims", .notQuick)
   func trickled() async throws {
     let isDone = Mutex(false)
     let listener = try WireListener { wire in
@@ -386,7 +387,7 @@ struct TransportTests {
     listener.stop()
   }
 
-  @Test("a cancelled task ends at once, and closes its connection")
+  @Test("a cancelled task ends at once and closes its connection")
   func cancelling() async throws {
     try await serve { _ in
       .silence
@@ -398,9 +399,9 @@ struct TransportTests {
     }
   }
 
-  @Test("who waits for a connection is not taken for one that gets none", .notQuick)
+  @Test("a call that waits for a free connection does not run into the connection timeout", .notQuick)
   func waiting() async throws {
-    // The time in which even a busy machine makes a connection.
+    // Enough time to connect even on a busy machine.
     let rules = HTTPRules(timeouts: .patient(connect: .seconds(10)), connections: 1)
     try await serve(rules) {
       $0.method == "PUT" ? .silence : .reply(200)
@@ -429,7 +430,7 @@ struct TransportTests {
     #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
   }
 
-  @Test("many at once share few connections and all arrive")
+  @Test("many concurrent requests share few connections and all arrive")
   func many() async throws {
     try await serve(HTTPRules(timeouts: .patient(), connections: 4)) {
       .reply(200, body: Array($0.target.utf8))

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "a host beyond ASCII is to be written in Punycode",
+    "a host name beyond ASCII must be written in Punycode",
     arguments: ["https://münchen.example/", "https://例え.jp:9000", "https://b\u{FC}cket.example/a?x"])
   func internationalNames(_ text: String) {
     let error = #expect(throws: HTTPAddressError.self) { try HTTPAddress(parsing: text) }
@@ -44,7 +44,7 @@ import Testing
     #expect(HTTPOrigin(isSecure: false, host: host).isLoopback == isLoopback)
   }
 
-  @Test("plain http goes to this machine only, unless it is allowed")
+  @Test("plain http is limited to this machine unless it is allowed")
   func plainHTTP() throws {
     let (here, there) = (
       HTTPOrigin(isSecure: false, host: "127.0.0.1"), HTTPOrigin(isSecure: false, host: "h.example")
@@ -58,7 +58,7 @@ import Testing
 
 @Suite struct RefusalWordsTests {
   @Test(
-    "what a server says to a person stands in the message",
+    "a server's human-readable words are quoted in the message",
     arguments: [
       ("ERR_MAX_SIZE_EXCEEDED: maximum size exceeded\n", "ERR_MAX_SIZE_EXCEEDED: maximum size exceeded"),
       (#"{"message": "upload rejected by server"}"#, "upload rejected by server"),
@@ -78,7 +78,7 @@ import Testing
 }
 
 @Suite struct SecretTests {
-  @Test("whatever prints a secret, or what holds one, prints dots")
+  @Test("printing a secret, or a value that contains one, prints dots")
   func dots() throws {
     let secret = Secret("hunter2")
     let credential = HTTPCredential(.authorization, secret, for: HTTPOrigin(isSecure: true, host: "h"))
@@ -93,7 +93,7 @@ import Testing
     #expect(secret.revealed == "hunter2")
   }
 
-  @Test("a credential goes to its own origin and to nobody else")
+  @Test("a credential is sent to its own origin only")
   func misdirected() throws {
     let home = HTTPOrigin(isSecure: true, host: "home.example")
     for other in [
@@ -138,7 +138,7 @@ import Testing
     #expect(reply.failure(store: "s", task: "t", now: now).retryAfter == seconds)
   }
 
-  @Test("what is not worth a retry carries no wait")
+  @Test("an error that is not worth a retry has no retry delay")
   func noRetry() {
     let reply = HTTPReply(status: .forbidden, fields: [.retryAfter: "7"])
     #expect(reply.failure(store: "s", task: "t", now: now).retryAfter == nil)
@@ -154,7 +154,7 @@ import Testing
     #expect(HTTPDate.parse(text)?.timeIntervalSince1970 == seconds)
   }
 
-  @Test("a store's words stand on one line, without what moves a cursor")
+  @Test("a store's words are put on one line, without control characters")
   func words() {
     #expect(HTTPReply.oneLine("a\u{1B}[2J\r\nb \u{202E} c\u{2028}d") == "a [2J b c d")
     #expect(HTTPReply.oneLine(String(repeating: "x", count: 1000)).count == 300)

@@ -1,17 +1,17 @@
 import Foundation
 import ReelIngest
 
-/// What `reel` said about one file, read as any program would.
+/// What `reel` reported about one file, parsed as any program would.
 struct Answer {
-  /// Beneath the folder of files, as bytes.
+  /// The path's bytes, relative to the folder of files.
   let path: [UInt8]
-  /// `ok`, a code of a failure, or the type of the event that ended a file well.
+  /// `ok`, the code of a failure, or the type of the event that ended the file successfully.
   let code: String
   let message: String
-  /// The answer itself.
+  /// The whole JSON object.
   let object: [String: Any]
 
-  /// A line of `reel probe --jsonl`.
+  /// Parses a line of `reel probe --jsonl`.
   init(probed line: Substring, beneath folder: URL) throws {
     object = try Self.object(line)
     path = Self.path(in: object, beneath: folder)
@@ -20,7 +20,7 @@ struct Answer {
     message = error?["message"] as? String ?? ""
   }
 
-  /// The ends of files among the lines of `--events`.
+  /// The terminal events of files in the output of `--events`.
   static func ends(_ text: String, beneath folder: URL) throws -> [Answer] {
     try text.split(separator: "\n").filter { endsAFile(Data($0.utf8)) }
       .map { Answer(end: try object($0), beneath: folder) }
@@ -50,7 +50,7 @@ struct Answer {
     return path.starts(with: root) ? Array(path.dropFirst(root.count)) : path
   }
 
-  /// Its picture's size as shown.
+  /// The displayed size of its picture.
   var shownSize: (width: Int, height: Int)? {
     guard let media = object["media"] as? [String: Any], let video = media["video"] as? [String: Any],
       let width = video["width"] as? Int, let height = video["height"] as? Int

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a terminal or a CI log would obey in an output; nothing when it is harmless.
+/// Finds what a terminal or a CI log would execute in an output; empty if it is harmless.
 enum Harmlessness {
   /// - Parameters:
-  ///   - isTerminal: whether Reel may use the few sequences that it draws with.
-  ///   - ownCommands: whether it may annotate files for GitHub.
+  ///   - isTerminal: Whether Reel may use its few drawing sequences.
+  ///   - ownCommands: Whether it may annotate files for GitHub.
   static func problems(
     in output: [UInt8], isTerminal: Bool = false, ownCommands: Bool = false
   ) -> [String] {
@@ -14,13 +14,13 @@ enum Harmlessness {
       + lines.flatMap { commands(in: ownCommands ? withoutAnnotation($0) : $0) }
   }
 
-  /// Colours, cursor up, erasing, wrapping, and the terminal's own line ends.
+  /// Removes colors, cursor up, erasing, wrapping, and the terminal's own line ends.
   private static func withoutOurs(_ text: String) -> String {
     text.replacing(#/\u{1B}\[(0|1|2|31|32|33)m|\r\u{1B}\[[0-9]+A|\u{1B}\[[KJ]|\u{1B}\[\?7[lh]/#, with: "")
       .replacing("\r\n", with: "\n").replacing("\r", with: "\n")
   }
 
-  /// What is left of `::error file=…,title=…::message`, and of nothing else that begins a line.
+  /// Removes a leading `::error file=…,title=…::`, and nothing else.
   private static func withoutAnnotation(_ line: Substring) -> Substring {
     let annotation = line.prefixMatch(of: #/::(error|warning|notice) (file=[^:,]*,)?title=[^:,]*::/#)
     return annotation.map { line[$0.range.upperBound...] } ?? line
@@ -37,7 +37,7 @@ enum Harmlessness {
     return Set(bad.map { "U+" + String($0.value, radix: 16) }).sorted()
   }
 
-  /// GitHub obeys `::` at a line's beginning, Azure `##[` and `##vso[` anywhere in it.
+  /// GitHub executes `::` at the beginning of a line, Azure `##[` and `##vso[` anywhere in it.
   private static func commands(in line: Substring) -> [String] {
     let isCommand = line.drop { $0 == " " || $0 == "\t" }.hasPrefix("::")
     return isCommand || line.contains("##[") || line.contains("##vso[")

@@ -3,9 +3,9 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-@Suite("Hostile files, taken in", .serialized, .shortTime)
+@Suite("hostile files, ingested", .serialized, .shortTime)
 struct IngestTests {
-  @Test("a dry run gives each exactly one end, and writes nothing")
+  @Test("a dry run gives each file exactly one end and writes nothing")
   func dryRun() throws {
     let set = try Bench.hostileSet().files.filter { !["sparse", "edits"].contains($0.group) }
     let files = Bench.some(set, oneIn: 8)
@@ -19,7 +19,7 @@ struct IngestTests {
     #expect(!FileManager.default.fileExists(atPath: bench.library.path))
   }
 
-  @Test("what is published is whole, and nothing else is stored")
+  @Test("what is published is complete, and nothing else is stored")
   func published() throws {
     let set = try Bench.hostileSet()
     let files =
@@ -36,7 +36,7 @@ struct IngestTests {
       atPath: bench.library.appendingPathComponent("media").path
     ).filter { !$0.hasPrefix(".") }
     #expect(stored.count == ends.count { $0.code == "post.published" })
-    // Each name has a video of its own, and every one is published, whatever it is called.
+    // Each of these names has a different video, and every one is published, whatever its name.
     let named = ends.filter { $0.path.starts(with: "names/".utf8) }
     #expect(named.count >= 60 && named.allSatisfy { $0.code == "post.published" })
   }

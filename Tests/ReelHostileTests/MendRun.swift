@@ -1,20 +1,20 @@
 import Foundation
 import Testing
 
-/// A run of `reel mend` over strangers' files, and what it has written.
+/// A run of `reel mend` over hostile files, and what it wrote.
 struct MendRun {
-  /// What no file may bring about: they are faults of Reel's, or of the installation's.
+  /// Codes that no file may cause: they are faults of Reel or of the installation.
   private static let never: Set = [
     "sandboxViolation", "implausible", "workerMissing", "workerBroken", "isolationUnavailable", "noReader",
     "tooManyOpenFiles", "cancelled", "crashed", "?",
   ]
-  /// Source and mended file, of each that was mended; paths as they were told.
+  /// The source and the mended file of each file that was mended, with the paths as reported.
   private(set) var mended: [(source: String, file: String)] = []
-  /// How many files ended with each code.
+  /// The number of files that ended with each code.
   private(set) var codes: [String: Int] = [:]
 
-  /// Mends all files of `bench` into the folder `target`, each of which is to end with a code or a file, and leaves nothing
-  /// else.
+  /// Mends all files of `bench` into the folder `target`. Each must end with a code or a file, and nothing else may
+  /// remain.
   init(_ flags: [String], of folder: String, in bench: Bench, to target: String = "mended") throws {
     let run = try ReelRun.run(["mend", "--jsonl", folder, "-o", target + "/"] + flags, in: bench.folder)
     #expect([0, 3, 4].contains(run.status), "\(run.errorText)")
@@ -32,9 +32,9 @@ struct MendRun {
       }
     }
     let files = try Self.files(below: bench.folder.appendingPathComponent(target))
-    // Foundation lists no name that is not UTF-8.
+    // Foundation does not list names that are not UTF-8.
     #expect(files.count <= mended.count && files.count >= mended.count - 10)
-    // What is a hole in a file is one in the mended one.
+    // A hole in a file remains one in the mended file.
     let stored = try files.reduce(0) {
       try $0 + ($1.resourceValues(forKeys: [.totalFileAllocatedSizeKey]).totalFileAllocatedSize ?? 0)
     }

@@ -3,25 +3,25 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-/// Whatever a file is, it is mended, well, or refused; what is written is whole.
-@Suite("Hostile files, mended", .serialized, .shortTime)
+/// Any file is intact, mended or refused; what is written is complete.
+@Suite("hostile files, mended", .serialized, .shortTime)
 struct MendTests {
   @Test(
-    "each ends with a code or a file that can be read",
+    "each file ends with a code or with a readable file",
     arguments: [
       ["--unfragment", "--faststart", "--strip-private"], ["--salvage", "--drop-data"],
       ["--rotate", "90", "--sar", "4:3"], ["--duration", "--salvage"],
     ])
   func everyAnswer(_ flags: [String]) throws {
-    // Each of those that take a worker all of its time takes that here, too.
+    // Files that use up a worker's whole time do so here, too.
     let set = try Bench.hostileSet().files.filter { TestForm.isLong || !$0.answers.contains("timeout") }
     let bench = try Bench(Bench.some(set, oneIn: 12))
     _ = try MendRun(flags, of: bench.files.path, in: bench)
   }
 
-  /// Samples with damage anywhere: what is written is whole then, and needs no mending any more.
+  /// Samples with damage anywhere: what is written is complete and needs no further mending.
   @Test(
-    "what is written of a damaged file is well made",
+    "what is written from a damaged file is well formed",
     arguments: [
       ("webm", ["--duration"]), ("webm", ["--salvage"]),
       ("webm", ["--duration", "--salvage", "--faststart"]),
@@ -44,7 +44,7 @@ struct MendTests {
       run = try MendRun(flags, of: "files", in: bench)
       print("damaged \(kind) \(flags): \(run.mended.count) mended, \(run.codes); REEL_SEED=\(seed)")
       draws += 1
-      // Of a few, it may be that none is mended.
+      // Of a few files it may happen that none is mended.
     } while run.mended.isEmpty && draws < 10
     try #require(!run.mended.isEmpty, "REEL_SEED=\(seed)")
     let again = try MendRun(flags, of: "mended", in: bench, to: "again")
@@ -65,7 +65,7 @@ struct MendTests {
     return clips.sorted { $0.path < $1.path }
   }
 
-  /// What FFmpeg's demuxer says of a file, without places and addresses; nothing where there is no FFmpeg.
+  /// The messages of FFmpeg's demuxer about a file, without positions and addresses; empty without FFmpeg.
   private static func complaints(_ path: String, in bench: Bench) throws -> Set<String> {
     guard let ffmpeg = FFmpegProgram.path else { return [] }
     let errors = bench.folder.appendingPathComponent("complaints")
@@ -81,7 +81,7 @@ struct MendTests {
     let said = String(decoding: try Data(contentsOf: errors), as: UTF8.self)
     return Set(
       said.split(separator: "\n").map { line in
-        // Numbers are of this file, and so are those in hexadecimal digits.
+        // Decimal and hexadecimal numbers are specific to this file.
         String(line.contains("]") ? line.drop { $0 != "]" } : line[...]).replacing(path, with: "")
           .replacing(/0x[0-9a-f]+|[0-9]+/, with: "")
       })

@@ -4,7 +4,7 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-@Suite("Strangers' words in every output", .serialized, .shortTime)
+@Suite("hostile text in every output", .serialized, .shortTime)
 struct OutputTests {
   private static let groups = ["tagged", "sidecars", "names"]
   let bench: Bench
@@ -22,17 +22,18 @@ struct OutputTests {
     let problems = Harmlessness.problems(in: run.output, isTerminal: isTerminal, ownCommands: ownCommands)
     #expect(problems == [], "\(what), output")
     #expect(Harmlessness.problems(in: run.errors, isTerminal: isTerminal) == [], "\(what), errors")
-    // The words themselves came through: the test looks at something.
+    // The text itself must be in the output, or the test would check nothing.
     if seesWords { #expect((run.text + run.errorText).contains("marker"), "\(what) has none of the words") }
   }
 
-  @Test("probe: cards, JSON, JSON lines", arguments: [[], ["--json"], ["--jsonl"]] as [[String]])
+  @Test(
+    "probe is harmless as cards, JSON and JSON lines", arguments: [[], ["--json"], ["--jsonl"]] as [[String]])
   func probe(format: [String]) throws {
     let run = try ReelRun.run(["probe", bench.files.path] + format, in: bench.folder)
     expectSanitized(run, "probe \(format)")
   }
 
-  @Test("ingest: events, report, progress, JSON; then feed and status")
+  @Test("ingest is harmless in events, reports, progress and JSON, as are feed and status")
   func ingest() throws {
     let library = ["--library", bench.library.path]
     let first = try ReelRun.run(
@@ -55,9 +56,11 @@ struct OutputTests {
     }
   }
 
-  @Test("validate: every report by a policy that most break; GitHub's summary", arguments: reportKinds)
+  @Test(
+    "validate is harmless in every report by a policy that most files break, and in GitHub's summary",
+    arguments: reportKinds)
   func validateByManyRules(kind: String) throws {
-    // Many rules, so that names and what was found stand in many sentences.
+    // Many rules, so that names and findings appear in many sentences.
     let policy = bench.folder.appendingPathComponent("policy.yaml")
     try
       "rules: {duration.max: 1ms, codec.video: vp9, bytes.max: 1B, audio.none: error, size.aspect: \"9:16\"}"
@@ -68,7 +71,7 @@ struct OutputTests {
       through: ["/usr/bin/env", "GITHUB_STEP_SUMMARY=\(summary.path)"])
     #expect(run.status == 4, "\(run.errorText)")
     guard kind == "github" else { return expectSanitized(run, "validate \(kind)", seesWords: false) }
-    // Its annotations are commands, and ours alone: a level, a file or a title.
+    // Its annotations are commands, but only Reel's own: a level, a file and a title.
     let commands = run.lines.filter { $0.hasPrefix("::") }
     #expect(!commands.isEmpty)
     #expect(
@@ -79,7 +82,7 @@ struct OutputTests {
     #expect(Harmlessness.problems(in: [UInt8](try Data(contentsOf: summary))) == [])
   }
 
-  @Test("publish: the card of one file, and its JSON", arguments: [0, 5, 8, 12])
+  @Test("publish is harmless in the card of one file and in its JSON", arguments: [0, 5, 8, 12])
   func publish(number: Int) throws {
     for (name, format) in [("tagged/\(number).mp4", []), ("sidecars/\(number).mp4", ["--json"])] {
       let run = try ReelRun.run(
@@ -90,14 +93,14 @@ struct OutputTests {
     }
   }
 
-  @Test("validate: every form of report", arguments: reportKinds)
+  @Test("validate is harmless in every form of report", arguments: reportKinds)
   func validate(kind: String) throws {
     let name = "report.\(kind)"
     let files = bench.files.path
     let run = try ReelRun.run(
       ["validate", files, "--report", kind, "--report", "\(kind)=\(name)"], in: bench.folder)
     let file = try Data(contentsOf: bench.folder.appendingPathComponent(name))
-    // What GitHub is told, it is told by commands: ours begin a line, a stranger's never do.
+    // GitHub is controlled by commands: Reel's begin a line, a stranger's never do.
     let isOurs = kind == "github"
     expectSanitized(run, "validate \(kind)", seesWords: false, ownCommands: isOurs)
     #expect(run.text.contains("names/"))
@@ -116,7 +119,7 @@ struct OutputTests {
     }
   }
 
-  @Test("lock, its file, and a draft of a policy")
+  @Test("lock is harmless, as are its file and a draft of a policy")
   func lock() throws {
     let files = bench.files.path
     for arguments in [["lock", files, "-o", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
@@ -131,7 +134,7 @@ struct OutputTests {
     }
   }
 
-  @Test("show, doctor, cache and backup of a library full of strangers' words")
+  @Test("show, doctor, cache and backup are harmless for a library full of hostile text")
   func library() throws {
     let library = ["--library", bench.library.path]
     _ = try ReelRun.run(["ingest", bench.files.path, "--trust-sidecars"] + library, in: bench.folder)
@@ -145,7 +148,7 @@ struct OutputTests {
         expectSanitized(run, "show \(id) \(format)", seesWords: false)
       }
     }
-    // An object that is gone makes the doctor speak of its post, and one too many of what nobody knows.
+    // A missing object makes the doctor report its post, and a stray one makes it report an unknown file.
     let media = bench.library.appendingPathComponent("media")
     for name in try FileManager.default.contentsOfDirectory(atPath: media.path).sorted().prefix(40) {
       try FileManager.default.removeItem(at: media.appendingPathComponent(name))
@@ -157,9 +160,9 @@ struct OutputTests {
     }
   }
 
-  /// A shell's `*` gives names as arguments, and one that begins with `-` is an option.
+  /// A shell's `*` turns names into arguments, and one that begins with `-` into an option.
   @Test(
-    "what the argument parser quotes",
+    "what the argument parser quotes is harmless",
     arguments: [
       ["probe", "--\u{1B}]0;title\u{7}"], ["-\u{1B}[2J"], ["\u{1B}[2J\n::error::x"],
       ["ingest", "--jobs", "\u{1B}[2J\n##[error]x"], ["show", "a", "\u{9B}2J"],
@@ -177,7 +180,7 @@ struct OutputTests {
     expectSanitized(run, "\(arguments)", seesWords: false)
   }
 
-  @Test("on a terminal", .enabled(if: ReelRun.hasTerminals, "script is missing"))
+  @Test("output on a terminal is harmless", .enabled(if: ReelRun.hasTerminals, "script is missing"))
   func terminal() throws {
     let library = ["--library", bench.library.path]
     let files = bench.files.path

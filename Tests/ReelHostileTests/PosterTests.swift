@@ -3,16 +3,16 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-/// Decoding is where most of FFmpeg's holes are: whatever a file does there, its poster or a code comes out.
-@Suite("Hostile files, pictured", .serialized, .shortTime)
+/// Most of FFmpeg's vulnerabilities are in its decoders: whatever a file does there, the result is a poster or a code.
+@Suite("hostile files, with posters", .serialized, .shortTime)
 struct PosterTests {
-  /// What no file may bring about: they are faults of Reel's, or of the installation's.
+  /// Codes that no file may cause: they are faults of Reel or of the installation.
   private static let never: Set = [
     "sandboxViolation", "implausible", "workerMissing", "workerBroken", "isolationUnavailable", "noReader",
     "tooManyOpenFiles", "cancelled", "?",
   ]
 
-  @Test("each has a poster or a code, and what is not a video reaches no decoder")
+  @Test("each file gets a poster or a code, and what is not a video reaches no decoder")
   func everyAnswer() throws {
     let set = try Bench.hostileSet().files.filter { !$0.answers.contains("timeout") }
     let files = Bench.some(set, oneIn: 4)
@@ -27,11 +27,11 @@ struct PosterTests {
         #expect(file.answers.isSuperset(of: codes), "\(Verdicts.text(file.path)): \(codes)")
       }
     }
-    // The test looks at something.
+    // The test must have decoded something.
     #expect(answers.count { $0.code == "ok" } > 50)
   }
 
-  @Test("pictures of damaged bytes end nothing but themselves")
+  @Test("damaged pictures end nothing but their own poster")
   func damagedPictures() throws {
     let bench = try Bench()
     let clips = try FileManager.default.contentsOfDirectory(
@@ -43,7 +43,7 @@ struct PosterTests {
       for round in 0..<(TestForm.isLong ? 40 : 2) {
         var bytes = Array(try Data(contentsOf: clip))
         for _ in 0..<bytes.count / 200 {
-          // Behind the headers: they have tests of their own.
+          // After the headers, which have their own tests.
           let place = Int.random(in: min(bytes.count - 1, 3000)..<bytes.count, using: &random)
           bytes[place] = UInt8.random(in: 0...255, using: &random)
         }

@@ -3,15 +3,15 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-@Suite("Hostile files, probed", .serialized, .shortTime)
+@Suite("hostile files, probed", .serialized, .shortTime)
 struct ProbeTests {
-  /// A worker may have so much memory, and `reel` itself needs far less.
+  /// The memory that a worker may use; `reel` itself needs far less.
   static let memory = 512 << 20
 
-  /// A file that may take long keeps a processor busy for as long as it is let.
+  /// Whether the file may keep a processor busy until it is stopped.
   private static func mayTakeLong(_ file: HostileFile) -> Bool { file.answers.contains("timeout") }
 
-  @Test("each has its one right answer, in the processor time and the memory that a worker has")
+  @Test("each file has its one right answer, within a worker's processor time and memory")
   func everyAnswer() throws {
     let files = try Bench.hostileSet().files.filter { !Self.mayTakeLong($0) }
     #expect(files.count >= 300)
@@ -20,26 +20,26 @@ struct ProbeTests {
     try hold(run, files, in: bench)
   }
 
-  @Test("what takes long is ended by its deadline")
+  @Test("a file that takes long is ended by its deadline")
   func deadline() throws {
     let files = try Bench.hostileSet().files.filter(Self.mayTakeLong)
     let bench = try Bench(files)
-    // Less than the processor time that a file may take, which would end it otherwise.
+    // Less than the processor time limit, which would otherwise end the file first.
     let seconds = TestForm.isLong ? 8.0 : 2.0
     let run = try bench.reel("probe", "--jsonl", "--deadline", "\(seconds)", bench.files.path)
     try hold(run, files, in: bench)
     let late = try run.lines.map { try Answer(probed: $0, beneath: bench.files) }
       .filter { $0.code == "timeout" }
-    // At least one of them goes on for as long as it is let.
+    // At least one of them runs until it is stopped.
     #expect(!late.isEmpty)
     for answer in late {
-      // The deadline, or the worker's own, which is a little before it.
+      // The deadline, or the worker's own, which is slightly earlier.
       let named = answer.message.firstMatch(of: #/longer than ([0-9.]+) s/#).flatMap { Double($0.1) }
       #expect(named.map { (0.9 * seconds...seconds).contains($0) } == true, "\(answer.message)")
     }
   }
 
-  @Test("with a fresh process for each file the answers are the same")
+  @Test("the answers are the same with a fresh process for each file")
   func strict() throws {
     let set = try Bench.hostileSet().files.filter { !Self.mayTakeLong($0) }
     let files = Bench.some(set, oneIn: 10)
@@ -61,7 +61,7 @@ struct ProbeTests {
     #expect(verdicts.contradicting(try Self.whole()) == [])
   }
 
-  /// What Reel says of the samples themselves.
+  /// What Reel reports about the intact samples.
   private static func whole() throws -> [String: Answer] {
     let bench = try Bench()
     let run = try bench.reel("probe", "--jsonl", Bench.samples.appendingPathComponent("clips").path)

@@ -2,20 +2,20 @@ import Foundation
 import Glibc
 import ReelTestSupport
 
-/// One run of the real `reel`, measured: the tests find it beside themselves, as a user's would be.
+/// One measured run of the real `reel`, found beside the tests and used as by a user.
 struct ReelRun {
   let output: [UInt8]
   let errors: [UInt8]
-  /// The exit code; nil when a signal ended it.
+  /// The exit code; nil if a signal ended the process.
   let status: Int32?
-  /// Peak resident memory, in bytes, of the largest process: `reel` itself, or a worker that it waited for.
+  /// The peak resident memory, in bytes, of the largest process: `reel` itself or a worker that it waited for.
   let peakMemory: Int
 
   var text: String { String(decoding: output, as: UTF8.self) }
   var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: true) }
   var errorText: String { String(decoding: errors, as: UTF8.self) }
 
-  /// The folder that the build put the programs in.
+  /// The folder into which the build put the programs.
   static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
 
@@ -24,12 +24,12 @@ struct ReelRun {
 
   static func program(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-  /// A program that `reel` may start: from `REEL_WORKERS` where that is set, because a sanitizer's own system calls are
-  /// not a worker's to make.
+  /// A program that `reel` may start: from `REEL_WORKERS` if that is set, because a sanitizer's own system calls are
+  /// not allowed in a worker.
   static func worker(_ name: String) -> String { workers.map { "\($0)/\(name)" } ?? program(name) }
   static let workers = ProcessInfo.processInfo.environment["REEL_WORKERS"]
 
-  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  /// The options that `scripts/test --long` sets for the sanitizers, which apply to the programs, too.
   private static let sanitizerOptions = ProcessInfo.processInfo.environment
     .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }.map { "\($0.key)=\($0.value)" }
 
@@ -39,12 +39,12 @@ struct ReelRun {
   }
 
   /// Runs `reel` with these arguments in `folder`.
-  /// - Parameter through: a program, with its arguments, that runs it, such as `strace`.
+  /// - Parameter through: A program that runs it, with its arguments, such as `strace`.
   static func run(_ arguments: [String], in folder: URL, through wrapper: [String] = []) throws -> ReelRun {
     try run(command: wrapper + [program("reel")] + arguments, in: folder)
   }
 
-  /// Runs `reel` in a terminal of its own, by `script`: its output is what the terminal got.
+  /// Runs `reel` in its own terminal, created by `script`: its output is what the terminal received.
   static func runInTerminal(_ arguments: [String], in folder: URL) throws -> ReelRun {
     let words = ([program("reel")] + arguments).map { "'\($0)'" }.joined(separator: " ")
     return try run(command: ["script", "-qec", words, "/dev/null"], in: folder)
@@ -57,7 +57,7 @@ struct ReelRun {
     let errors = folder.appendingPathComponent("stderr-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: errors) }
     var ends: [Int32] = [0, 0]
-    // A pair of sockets, because those can be made closed to other children from the start.
+    // A pair of sockets, because those can be created with close-on-exec.
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw Failure(what: "socketpair", code: errno)
     }
@@ -85,8 +85,8 @@ struct ReelRun {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    // A machine that has much to do may stand still for a while: a file has more time than it needs, and a worker for
-    // its start as well. What is slow for its own sake is ended by the processor time that a file may take.
+    // A busy machine may stall for a while, so a file has more time than it needs, and a worker more for its start.
+    // What is itself slow is ended by the limit on a file's processor time.
     let environment =
       [
         "HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color",

@@ -2,14 +2,14 @@ import Foundation
 import ReelTestSupport
 import Testing
 
-/// One worker in ten goes wrong in the middle of a batch: all other files are published, each bad one has its code.
-@Suite("A batch with sabotaged workers", .shortTime)
+/// One worker in ten fails in the middle of a batch: all other files are published, and each bad one has its code.
+@Suite("a batch with sabotaged workers", .shortTime)
 struct SabotagedBatchTests {
   private static let sabotages = all.filter {
     !Bench.hasSanitizedWorkers || !["abort", "eat"].contains($0.0)
   }
 
-  /// The one that hangs has used up its processor time long before its deadline, unless the machine is busy: all others
+  /// The worker that hangs uses up its processor time long before its deadline, unless the machine is busy; all others
   /// have enough of both.
   private static let all = [
     ("abort", "crashed"), ("segmentation-fault", "crashed"), ("hang", "timeout"), ("eat", "memoryLimit"),
@@ -26,7 +26,8 @@ struct SabotagedBatchTests {
       "ingest", bench.files.path, "--library", bench.library.path, "--events", "events.jsonl", "--worker",
       ReelRun.worker("reel-sabotaged-worker"), "--deadline", "60", "--isolation", isolation)
     #expect(run.status == 3, "\(run.errorText)")
-    // The greedy one takes all that it may, beyond what the program itself takes: what is measured is the worker.
+    // The greedy worker takes all the memory that it may, more than the program itself uses, so this measures the
+    // worker.
     let peak = run.peakMemory >> 20
     #expect(TestForm.isSanitized || (256...576).contains(peak), "\(peak) MB")
     let events = try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl"))
@@ -46,8 +47,8 @@ struct SabotagedBatchTests {
 
   private static func name(_ number: Int) -> String { "clip-\(number).mp4" }
 
-  /// An MP4 as far as the sniffer looks, then an order behind its first 32 bytes. Its minor version makes it another
-  /// file than the rest.
+  /// Writes an MP4 that satisfies the sniffer, with an order after its first 32 bytes. The minor version makes each
+  /// file different.
   private func write(_ number: Int, into folder: URL) throws {
     let brand =
       Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, UInt8(number >> 8), UInt8(number & 255)])

@@ -3,10 +3,10 @@ import ReelHostileFiles
 import ReelTestSupport
 import Testing
 
-@Suite("What the kernel saw", .shortTime)
+@Suite("what the kernel saw", .shortTime)
 struct SystemCallTests {
   @Test(
-    "a worker opens nothing once it is confined, nobody opens what a playlist names, and nobody connects",
+    "a confined worker opens nothing, no process opens what a playlist names, and none connects",
     .enabled(if: SystemCallTrace.isPossible, "strace is missing, or may not trace here"))
   func trace() throws {
     let set = try Bench.hostileSet()
@@ -17,7 +17,7 @@ struct SystemCallTests {
     let answers = try trace.run.lines.map { try Answer(probed: $0, beneath: bench.files) }
     #expect(Verdicts(files: files, answers: answers).broken() == [])
 
-    // The trace is good for something: it saw workers confine themselves, and files being opened.
+    // The trace must have seen workers confine themselves, and files being opened.
     #expect(!trace.workers.isEmpty)
     for worker in trace.workers { #expect(trace.isConfined(worker), "worker \(worker) loaded no filter") }
     #expect(trace.opened(containing: "hls.mp4").count >= 1)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The system calls of one run and all its children, by `strace`, that open, connect or confine.
+/// The system calls of a run and all its children that open, connect or confine, recorded by `strace`.
 struct SystemCallTrace {
   private struct Call {
     let process: Int
@@ -9,7 +9,7 @@ struct SystemCallTrace {
   let run: ReelRun
   private let calls: [Call]
 
-  /// Whether `strace` is there and the kernel lets it work: containers often don't.
+  /// Whether `strace` is installed and the kernel permits it, which containers often don't.
   static var isPossible: Bool {
     let probe = Process()
     probe.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
@@ -36,7 +36,7 @@ struct SystemCallTrace {
     return SystemCallTrace(run: run, calls: calls)
   }
 
-  /// The processes that became a worker.
+  /// The IDs of the processes that became workers.
   var workers: Set<Int> {
     Set(
       calls.filter { $0.text.hasPrefix("execve(") && $0.text.contains("/reel-probe-worker\"") }
@@ -45,7 +45,7 @@ struct SystemCallTrace {
 
   func isConfined(_ worker: Int) -> Bool { confinement(of: worker) != nil }
 
-  /// Where among the calls a process loads its filter.
+  /// The index of the call with which a process loads its filter.
   private func confinement(of process: Int) -> Int? {
     calls.firstIndex {
       $0.process == process
@@ -54,7 +54,7 @@ struct SystemCallTrace {
     }
   }
 
-  /// What workers did after that: any of the watched calls.
+  /// The watched calls that workers made after that.
   var forbiddenInWorkers: [String] {
     workers.flatMap { worker in
       guard let start = confinement(of: worker) else { return [] as [String] }
@@ -71,12 +71,12 @@ struct SystemCallTrace {
     opens(text) || ["socket(", "connect(", "sendto(", "bind(", "execve("].contains { text.hasPrefix($0) }
   }
 
-  /// The calls that open something with these words in its path, in any process.
+  /// The calls in any process that open a path containing `words`.
   func opened(containing words: String) -> [String] {
     calls.filter { Self.opens($0.text) && $0.text.contains(words) }.map { String($0.text) }
   }
 
-  /// The calls that reach for a network or another program's socket, in any process.
+  /// The calls in any process that use a network or another program's socket.
   var connections: [String] {
     calls.filter {
       $0.text.hasPrefix("connect(") || $0.text.hasPrefix("socket(AF_INET") || $0.text.hasPrefix("sendto(")

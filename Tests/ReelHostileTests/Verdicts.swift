@@ -2,13 +2,13 @@ import Foundation
 import ReelHostileFiles
 import Testing
 
-/// Holds answers against what each hostile file may be answered.
+/// Compares answers with those permitted for each hostile file.
 struct Verdicts {
   let files: [HostileFile]
   let answers: [Answer]
 
-  /// Each sentence of what is wrong; empty when all is well.
-  /// - Parameter ok: what stands for `ok` here.
+  /// A sentence for each violation; empty if there is none.
+  /// - Parameter ok: The codes that count as `ok` here.
   func broken(ok: Set<String> = ["ok"]) -> [String] {
     let byPath = Dictionary(grouping: answers, by: \.path)
     let expected = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
@@ -27,7 +27,7 @@ struct Verdicts {
     } + answers.flatMap { implausible($0, of: file) }
   }
 
-  /// An answer that can't be true, whatever the file says.
+  /// Reports an answer that can't be true, whatever the file states.
   private func implausible(_ answer: Answer, of file: HostileFile) -> [String] {
     guard let media = answer.object["media"] as? [String: Any] else { return [] }
     var broken: [String] = []
@@ -45,7 +45,7 @@ struct Verdicts {
     return broken
   }
 
-  /// A cut file that is read says the same of its picture as the whole one, or that it does not know.
+  /// A truncated file that is read has the same picture size as the whole one, or an unknown one.
   func contradicting(_ whole: [String: Answer]) -> [String] {
     let byPath = Dictionary(answers.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
     return files.compactMap { file in

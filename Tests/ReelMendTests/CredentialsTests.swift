@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelMend
 
-/// A C2PA manifest holds only for the file as it is.
+/// A C2PA manifest is valid only for the unchanged file.
 @Suite(.shortTime) struct CredentialsTests {
   private static let manifest: [UInt8] =
     [0, 0, 0, 66] + Array("jumb".utf8) + [0, 0, 0, 40] + Array("jumdc2pa".utf8)
@@ -33,7 +33,7 @@ import Testing
     return movie.bytes
   }
 
-  /// The name, and what is made of the sample.
+  /// The name of each variant, and how it is made from the sample.
   private static let files: [(name: String, make: @Sendable ([UInt8]) throws -> [UInt8])] = [
     ("manifest", { $0 + box }),
     ("Merkle trees", { $0 + box + box }), ("a cover's", withCover),
@@ -56,7 +56,7 @@ import Testing
       let error = #expect(throws: MendError.self) { try MendedCopy(of: path, as: .mp4, options) }
       #expect(error?.code == .notMendable && error?.remedy == .credentials, "\(options)")
     }
-    // What needs no mending is not refused, and a name is not in the file.
+    // A file that needs no mending is not refused, and its extension is not part of its content.
     #expect(try MendedCopy(of: path, as: .mp4, MendOptions([.unfragment])).done.isEmpty)
     #expect(try MendedCopy(of: path, as: .mp4, MendOptions([.fileExtension])).done == [.fileExtension])
     for options in [MendOptions([.credentials]), MendOptions([.credentials, .faststart, .privateTags])] {
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// A manifest that says where is a place.
+  /// A manifest that contains a position counts as a location.
   @Test func aManifestWithAPositionIsALocation() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     let told = MovieBox("uuid", ContentCredentials.box + Self.manifest + Place.text).serialized

@@ -6,13 +6,13 @@ import Testing
 
 @testable import ReelMend
 
-/// WebM and Matroska: a duration, an index, and what is there of files that were cut off.
+/// WebM and Matroska: adding a duration and an index, and salvaging files that were cut off.
 @Suite(.shortTime) struct MatroskaTests {
   private static let recorded = MendSample.named("clips/recorded-in-a-browser.webm")
   private static let samples = [recorded, .named("clips/vp9.webm"), .named("clips/matroska.mkv")]
   private static let duration = MendOptions([.duration])
 
-  /// The mended copy of bytes; nil where nothing was to be mended.
+  /// The mended copy of `bytes`; nil if there was nothing to mend.
   private func mended(
     _ bytes: some Collection<UInt8>, _ options: MendOptions = duration
   ) throws -> MendedCopy? {
@@ -39,7 +39,7 @@ import Testing
     #expect(abs(try #require(after.duration) - #require(before.duration)) < 0.05)
     #expect(after.video?.codec == before.video?.codec && after.audio == before.audio)
     try MendingTests.expectNoNewMessages(sample.path, copy.path)
-    // Mended once is mended for good.
+    // A mended file needs no further mending.
     #expect(try MendedCopy(of: copy.path, as: .webm, MendOptions([.duration, .salvage])).done.isEmpty)
     try Self.expectWellMade(contents(of: copy.path))
   }
@@ -68,7 +68,8 @@ import Testing
     }
   }
 
-  /// A duration that can't be meant is none: a year, less than nothing, or what no disk could read that fast.
+  /// An absurd duration counts as none: more than a year, negative, or so short that no disk could read the file in
+  /// it.
   @Test(arguments: [1e15, -5, .nan, .infinity, 1e-9])
   func aDurationThatCannotBeMeantIsSetRight(_ stated: Double) throws {
     let whole = contents(of: Self.samples[1].path)
@@ -86,8 +87,8 @@ import Testing
     try Self.expectWellMade(contents(of: copy.path))
   }
 
-  /// How long the last block lasts: what it says, what its track says, or what most blocks before it lasted; with more
-  /// frames in a block, so much longer; less what is not heard.
+  /// The duration of the last block is its own, its track's, or the most frequent one of the blocks before it,
+  /// multiplied by the number of frames in the block, minus the codec delay.
   @Test(arguments: [
     (TestMatroska(), 0.090), (TestMatroska(defaultDuration: 40_000_000), 0.100),
     (TestMatroska(defaultDuration: 40_000_000, lastDuration: 500), 0.560),
@@ -106,7 +107,7 @@ import Testing
     try Self.expectWellMade(contents(of: copy.path))
   }
 
-  /// What nobody asked about stays, byte for byte; what would be wrong then is blanked or made anew.
+  /// Everything else stays byte for byte; what would become wrong is blanked or rewritten.
   @Test func allElseStays() throws {
     let tags = TestEBML.element(0x1254_C367, TestEBML.element(0x7373, [0xEC, 0x83, 1, 2, 3]))
     let unknown = TestEBML.element(0x4DAF, Array("of a later version".utf8))
@@ -127,7 +128,7 @@ import Testing
     }
   }
 
-  /// FFmpeg finds every key frame by the index, and a cluster of one byte's size has room for eight.
+  /// FFmpeg finds every key frame by the index. A cluster whose size field has one byte has room for only eight bytes.
   @Test func theIndexLeadsToKeyFrames() throws {
     var file = TestMatroska()
     file.clusters = 300
@@ -135,7 +136,7 @@ import Testing
     let copy = try #require(try mended(file.bytes))
     let bytes = contents(of: copy.path)
     try Self.expectWellMade(bytes)
-    // One in half a second, of clusters of 90 ms.
+    // One entry per half second, for clusters of 90 ms.
     #expect((45...50).contains(TestEBML.children(of: 0xBB, in: bytes).count))
   }
 
@@ -166,8 +167,7 @@ import Testing
     #expect(kept.count >= 5 && kept == kept.sorted())
   }
 
-  /// Wherever a file ends, also within a header, it is well, salvaged or refused; and so with room behind it that was
-  /// never written to.
+  /// A file cut at any byte, even within a header, is intact, salvaged or refused, also if zeros follow the cut.
   @Test func everyPlaceToCutAt() throws {
     let whole = TestMatroska().bytes
     var salvaged = 0
@@ -202,7 +202,7 @@ import Testing
     #expect(throws: MendError.self, "\(what)") { try mended(bytes) }
   }
 
-  /// One byte is another: whatever is written then can be taken apart, and holds what FFmpeg found before.
+  /// With one byte changed, whatever is written can be parsed and holds what FFmpeg found before.
   @Test(arguments: 0..<(TestForm.isLong ? 2000 : 60) as Range<UInt64>)
   func damage(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -215,7 +215,7 @@ import Testing
     try Self.expectWellMade(contents(of: copy.path))
   }
 
-  /// A million elements cost no more than a look at each.
+  /// Each of a million elements costs no more than one look.
   @Test func manyElements() throws {
     var file = TestMatroska()
     file.before = (0..<50_000).flatMap { _ in [0xEC, 0x80] as [UInt8] }
@@ -226,9 +226,9 @@ import Testing
     #expect(throws: MendError.self) { try mended(file.bytes) }
   }
 
-  // MARK: Files of others
+  // MARK: The corpus
 
-  /// Every file of the corpus that has no duration or no index, where it is there.
+  /// Every file of the corpus without a duration or an index, if the corpus is installed.
   @Test(.enabled(if: MendCorpus.matroska.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
   func everyFileOfTheCorpusHoldsTheSameMended() throws {
     var mended = 0
@@ -246,9 +246,9 @@ import Testing
     #expect(mended >= 5)
   }
 
-  // MARK: How it is made
+  // MARK: Structure
 
-  /// All sizes are known and fit, and everything that is named stands where it is said to.
+  /// Checks that all sizes are known and fit, and that every reference points to its element.
   private static func expectWellMade(_ bytes: [UInt8]) throws {
     let header = try #require(TestEBML.element(at: 0, in: bytes))
     let segment = try #require(TestEBML.element(at: header.contents.upperBound, in: bytes))
@@ -257,7 +257,7 @@ import Testing
     #expect(top.last?.contents.upperBound == segment.contents.upperBound)
     let at = Dictionary(
       top.map { ($0.start - segment.contents.lowerBound, $0.id) }, uniquingKeysWith: { first, _ in first })
-    // Where a SeekHead's own header was damaged, what was in it is nobody's, and names nothing.
+    // If the header of a SeekHead was damaged, its contents refer to nothing.
     let lists = top.filter { $0.id == 0x114D_9B74 }
     for seek in lists.flatMap({ TestEBML.children(in: $0.contents, of: bytes) }) where seek.id == 0x4DBB {
       let parts = TestEBML.children(in: seek.contents, of: bytes)
@@ -285,7 +285,7 @@ import Testing
 
   @Test func sizesAreAsShortAsTheyCanBe() {
     #expect(EBMLWriter.header(0xEC, size: 126) == [0xEC, 0xFE])
-    // All ones would be unknown.
+    // All ones would mean an unknown size.
     #expect(EBMLWriter.header(0xEC, size: 127) == [0xEC, 0x40, 0x7F])
     #expect(EBMLWriter.header(0xEC, size: 5, sizeWidth: 8) == [0xEC, 0x01, 0, 0, 0, 0, 0, 0, 5])
     for count in [2, 3, 128, 129, 5000] as [Int64] {

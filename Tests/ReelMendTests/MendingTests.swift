@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelMend
 
-/// A sample of the project that is an MP4 or one of its kin.
+/// One of the project's samples in MP4 or a related format.
 struct MendSample: CustomTestStringConvertible {
   let path: String
   let container: MediaContainer
@@ -29,7 +29,7 @@ struct MendSample: CustomTestStringConvertible {
 }
 
 @Suite(.shortTime) struct MendingTests {
-  /// A place that was found, and that nothing of a mend takes out, is not passed over.
+  /// A location that was found, but that no mend can remove, is an error.
   @Test func aPlaceThatIsLeftIsNothingToMend() throws {
     var media = MediaInfo(container: .mp4, size: 1)
     for isLocation in [nil, false, true] {
@@ -51,7 +51,7 @@ struct MendSample: CustomTestStringConvertible {
 
   private static let square = Rational(1, 1).map { SampleAspectRatio($0) }
   private static let wide = Rational(4, 3).map { SampleAspectRatio($0) }
-  /// What is asked for, and what of it does not count in the proof.
+  /// The options to mend with; some of them exclude something from the proof.
   static let options: [MendOptions] = [
     MendOptions([.faststart]), MendOptions([.unfragment]), MendOptions([.unfragment, .faststart]),
     MendOptions([.location]), MendOptions([.privateTags, .faststart]), MendOptions([.data]),
@@ -80,7 +80,7 @@ struct MendSample: CustomTestStringConvertible {
           of: copy.path, as: sample.container, without: exclusion, mediaTimeOnly: mediaTimeOnly,
           shapeCounts: shapeCounts)
       )
-      // How FFmpeg counts time differs between fragments and one index.
+      // FFmpeg counts time differently in fragments and in a single index.
       let isSame = mediaTimeOnly ? old.elementsEqual(new) { $0.holdsTheSame(as: $1) } : old == new
       #expect(isSame && !new.isEmpty, "\(options)")
       #expect(Self.shift(old, new) < 1_000_000, "\(options)")
@@ -97,13 +97,13 @@ struct MendSample: CustomTestStringConvertible {
       if let ratio = options.sampleAspectRatio, copy.done.contains(.sampleAspectRatio) {
         #expect(after.video?.sampleAspectRatio == ratio)
       }
-      // Mended once is mended for good.
+      // A mended file needs no further mending.
       #expect(try MendedCopy(of: copy.path, as: sample.container, options).done.subtracting([.data]).isEmpty)
       try Self.expectNoNewMessages(sample.path, copy.path)
     }
   }
 
-  /// By how much the streams are shown at other times against each other, in nanoseconds.
+  /// The largest shift of the streams against each other, in nanoseconds.
   static func shift(_ before: [StreamDigest], _ after: [StreamDigest]) -> Int64 {
     let moved = zip(before, after).compactMap { old, new in
       old.start.flatMap { start in new.start.map { $0 - start } }
@@ -111,7 +111,7 @@ struct MendSample: CustomTestStringConvertible {
     return (moved.max() ?? 0) - (moved.min() ?? 0)
   }
 
-  /// What FFmpeg says while it decodes.
+  /// FFmpeg's messages while it decodes the file.
   private static func messages(_ path: String) throws -> [String.SubSequence] {
     guard let program = FFmpegProgram.path else { return [] }
     let process = Process()
@@ -124,13 +124,13 @@ struct MendSample: CustomTestStringConvertible {
     let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-      // An address, and a place in the file.
+      // Remove addresses and positions in the file.
       .map { $0.drop { $0 != "]" }.replacing(/0x[0-9a-f]+/, with: "") }
-      // How pictures are turned to be shown says nothing of the file.
+      // The scaler's messages concern the display, not the file.
       .filter { !$0.contains("swscaler") }
   }
 
-  /// - Parameter reveals: whether the mended file has edit lists that FFmpeg passes over in the source, as in fragments.
+  /// - Parameter reveals: Whether the mended file has edit lists that FFmpeg ignores in the source, as in fragments.
   static func expectNoNewMessages(_ source: String, _ mended: String, revealsEdits reveals: Bool = false)
     throws
   {
@@ -146,7 +146,7 @@ struct MendSample: CustomTestStringConvertible {
     #expect(copy.done.isEmpty && fileSize(copy.path) == 0)
   }
 
-  /// Metadata goes, what follows it stays where it is.
+  /// The metadata is removed, and what follows it does not move.
   @Test func locationLeavesNoTrace() throws {
     let sample = MendSample.named("clips/phone-located.mov")
     #expect(try facts(of: sample.path, as: .mov).hasLocation == true)
@@ -158,8 +158,7 @@ struct MendSample: CustomTestStringConvertible {
     #expect(!text.contains("ISO6709") && !text.contains("+37"))
   }
 
-  /// Where cameras keep what is their own: boxes that no player knows, boxes that stand for nothing, XML (Sony), and what
-  /// is too large to be looked through.
+  /// Where cameras keep their own data: unknown boxes, unused space, XML (Sony), and boxes too large to be examined.
   @Test(arguments: [
     ("GPS ", 40, false), ("free", 40, false), ("skip", 70_000, false), ("abcd", 8, false),
     ("uuid", (1 << 20) + 100, false), ("meta", (1 << 20) + 100, false), ("free", 0, true),
@@ -186,7 +185,7 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
-  /// What dashcams write between samples, which no track has.
+  /// Dashcams write data between samples that belongs to no track.
   @Test func mediaDataThatNobodyReadsLeavesNoTrace() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     var bytes = contents(of: sample.path)
@@ -205,7 +204,7 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
-  /// Phones record with an index of fragments to come, and none comes.
+  /// Phones record with an index that announces fragments, even if none follow.
   @Test func anIndexThatPromisesFragmentsIsPutFirst() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     var bytes = contents(of: sample.path)
@@ -224,7 +223,7 @@ struct MendSample: CustomTestStringConvertible {
     #expect(try digests(of: copy.path, as: .mp4) == digests(of: path, as: .mp4))
   }
 
-  /// Items that are named by their places stay there, or nothing is written.
+  /// Items are referenced by their offsets: they do not move, or nothing is written.
   @Test func itemsDoNotMove() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     let list: [UInt8] = [0, 0, 0, 0, 0x44, 0x00, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 60, 0, 0, 0, 9]
@@ -239,7 +238,7 @@ struct MendSample: CustomTestStringConvertible {
     #expect(try MendedCopy(of: path, as: .mp4, MendOptions(rotation: 90)).done == [.rotation])
   }
 
-  /// What leads to fragments moves with them, or nothing is written.
+  /// The segment index moves with its fragments, or nothing is written.
   @Test func theIndexOfSegmentsStaysRight() throws {
     let bytes = contents(of: MendSample.named("clips/fragmented.mp4").path)
     let boxes = MovieBox.children(of: bytes[...]).0
@@ -249,7 +248,8 @@ struct MendSample: CustomTestStringConvertible {
     var index: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 3, 0xE8, 0, 0, 0, 0]
     for number in [0, 1, UInt32(fragment), 1000, 1 << 31] as [UInt32] { index.appendBigEndian(number) }
     let ftyp = boxes[0].size
-    // Where it stands, where its fragments begin behind it, and whether that is so when the index of all has grown.
+    // The position of the index, the offset of the fragments after it, and whether the offset is still right after the
+    // movie's index has grown.
     for (place, offset, isRight) in [(before, 0, true), (ftyp, before - ftyp, false)] {
       index.setBigEndian(UInt32(offset), at: 16)
       let box = Self.box("sidx", index)
@@ -271,7 +271,7 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
-  /// However its fragments name their places, which are gone in one piece.
+  /// However the fragments address their samples; the mended file has no fragments.
   @Test(
     .enabled(if: FFmpegProgram.path != nil),
     arguments: [
@@ -298,7 +298,7 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
-  /// A tag behind the last fragment stays there.
+  /// A tag after the last fragment stays at the end.
   @Test func whatIsBehindTheLastFragmentStaysBehindAll() throws {
     let sample = MendSample.named("clips/fragmented.mp4")
     let folder = try TemporaryFolder()
@@ -325,7 +325,7 @@ struct MendSample: CustomTestStringConvertible {
 
   // MARK: Files that were cut off
 
-  /// Wherever it was cut off behind its index, what is there is played, and no more.
+  /// Wherever a file was cut off after its index, exactly what is there is played.
   @Test func aCutFileIsSalvagedUpToItsLastWholePicture() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let whole = contents(of: sample.path)
@@ -364,7 +364,7 @@ struct MendSample: CustomTestStringConvertible {
 
   // MARK: The proof
 
-  /// A muxer that does anything else than what it should is found out.
+  /// Any unintended change by a muxer is detected.
   @Test func oneChangedByteIsFound() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     let old = try digests(of: sample.path, as: .mp4)
@@ -374,8 +374,8 @@ struct MendSample: CustomTestStringConvertible {
     func place(_ type: String, _ offset: Int) throws -> Int64 {
       Int64(try #require(bytes.range(of: Data(type.utf8))).lowerBound + offset)
     }
-    // In the media data; in the times of pictures; in which of them are key frames; where the first chunk is; how many
-    // ticks a second has; what the decoder is told.
+    // In the media data; the sample times; the list of key frames; the offset of the first chunk; the time scale; and
+    // the decoder's configuration.
     for offset in [
       Int64(bytes.count - 40), try place("stts", 19), try place("stss", 11), try place("stco", 15),
       try place("mdhd", 19), try place("avcC", 7),
@@ -387,11 +387,11 @@ struct MendSample: CustomTestStringConvertible {
     #expect(try digests(of: copy.path, as: .mp4) == old)
   }
 
-  /// Sound that would be ahead of its picture is found, and a picture that would be turned.
+  /// A failing disk is not blamed on the file.
   @Test func aDiskThatFailsIsNotTheFilesFault() throws {
     let folder = try TemporaryFolder()
     try folder.write([0, 0, 0, 8] as [UInt8], to: "short.mp4")
-    // What is open for writing alone can't be read: as if its disk failed. The other one has become shorter.
+    // A file opened for writing only can't be read, like one on a failing disk. The other one is shorter than stated.
     let cases: [(flags: Int32, code: MendError.Code)] = [(O_WRONLY, .unreadable), (O_RDONLY, .sourceChanged)]
     for (flags, code) in cases {
       let file = open(folder.path(of: "short.mp4"), flags | O_CLOEXEC)
@@ -407,6 +407,7 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
+  /// Audio that would run ahead of the video is detected, and so is a rotated picture.
   @Test func whatIsShownOtherwiseIsFound() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let old = try digests(of: sample.path, as: .mp4, mediaTimeOnly: true)
@@ -414,7 +415,7 @@ struct MendSample: CustomTestStringConvertible {
     let same = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
     #expect(old == same && old.count == 2)
     let edits = try #require(Data(contents(of: copy.path)).range(of: Data("elst".utf8))).lowerBound
-    // Where in its media the track begins, in a list of version 0.
+    // The media time of the first edit, in a list of version 0.
     copy.corrupt(at: Int64(edits + 18))
     let new = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
     #expect(old.elementsEqual(new) { $0.holdsTheSame(as: $1) })
@@ -430,10 +431,10 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
-  // MARK: Files of others
+  // MARK: The corpus
 
-  /// What rules would ask for, and what people do, of every file of the corpus, where it is there: it holds the same, and
-  /// FFmpeg decodes it without a word that it does not say of the source.
+  /// Every file of the corpus, if it is installed, mended as rules and users would ask for: it holds the same, and FFmpeg
+  /// decodes it without a message that it does not give for the source.
   @Test(.enabled(if: MendCorpus.files.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
   func everyFileOfTheCorpusHoldsTheSameMended() throws {
     var (mended, refused, unproved) = (0, 0, 0)
@@ -469,7 +470,7 @@ struct MendSample: CustomTestStringConvertible {
       }
     }
     print("corpus: \(mended) mended and decoded, \(refused) refused, \(unproved) not proved")
-    // Those that have no pictures, lie about them, or are damaged.
+    // The exceptions have no pictures, state wrong facts, or are damaged.
     #expect(mended > 4 * (refused + unproved), "\(mended) mended, \(refused) refused, \(unproved) not proved")
   }
 
@@ -482,7 +483,7 @@ struct MendSample: CustomTestStringConvertible {
       ] : [])
 }
 
-/// Files of the corpus.
+/// The files of the corpus.
 enum MendCorpus {
   static let files = named(["mp4", "mov", "m4v"])
   static let matroska = named(["mkv", "webm"])

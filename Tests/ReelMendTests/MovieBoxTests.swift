@@ -6,7 +6,7 @@ import Testing
 @testable import ReelMend
 
 @Suite struct MovieBoxTests {
-  /// What is taken apart and put together again is what it was.
+  /// A box that is parsed and serialized again is unchanged.
   @Test func keepsEveryByte() throws {
     for sample in MendSample.all {
       let bytes = contents(of: sample.path)
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// A box whose size does not fit, or a terminator, stays where it is.
+  /// A box with a wrong size, or a terminator, stays where it is.
   @Test func keepsWhatIsNoBox() {
     let name = MovieBox("name", Array("x".utf8)).serialized
     for tail in [[0, 0, 0, 0], [0, 0, 0, 99] + Array("free".utf8), [0, 0, 0, 4] + Array("free".utf8)]
@@ -50,7 +50,7 @@ import Testing
     #expect(try SampleTable(MovieBox(parsing: "stbl", box.serialized.dropFirst(8))) == table)
   }
 
-  /// The bytes of samples are the same, one by one and by the chunk.
+  /// The byte ranges are the same, whether computed by sample or by chunk.
   @Test func rangesAreThoseOfTheSamples() throws {
     for sample in MendSample.all {
       let bytes = contents(of: sample.path)
@@ -63,7 +63,8 @@ import Testing
     }
   }
 
-  /// An hour of uncompressed sound is no more work than its chunks are; QuickTime counts bytes as its description says.
+  /// An hour of uncompressed audio takes no more work than its chunks; in QuickTime the sample description gives the
+  /// size in bytes.
   @Test func uncompressedSoundHasNoLimit() throws {
     func track(size: UInt32, count: UInt32) -> MovieBox {
       var entry = [UInt8](repeating: 0, count: 28)
@@ -101,7 +102,7 @@ import Testing
   }
 
   @Test func itemsAreFoundWhereTheyAre() {
-    // Version 1: offsets and lengths of 4 bytes; one item in the file, one in the box.
+    // Version 1 with 4-byte offsets and lengths; one item in the file, one in the box.
     let list: [UInt8] =
       [1, 0, 0, 0, 0x44, 0x00, 0, 2] + [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 9]
       + [0, 2, 0, 1, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 5]
@@ -147,7 +148,7 @@ import Testing
 }
 
 extension [UInt8] {
-  /// Where `part` begins.
+  /// The range of `part`.
   fileprivate func range(of part: [UInt8]) -> Int? {
     indices.first { self[$0...].starts(with: part) }
   }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ReelMend
 
-/// What is written is what was said, whatever the parts are, and holes stay holes.
+/// The output is as specified, whatever its parts, and holes remain holes.
 @Suite(.shortTime) struct OutputWriterTests {
-  /// Sizes on both sides of what is written together, of a block, and of what is written at once.
+  /// Sizes around those of a batched write, a block, and a single write.
   private static let sizes: [Int64] = [
     0, 1, 17, 4095, 4096, 4097, 65_536, 256 << 10, (256 << 10) + 1, 1 << 20, (1 << 20) + 5, 3 << 20,
   ]

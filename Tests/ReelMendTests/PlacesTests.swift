@@ -6,18 +6,18 @@ import Testing
 
 @testable import ReelMend
 
-/// A place of an MP4 or one of its kin where a program may write what it likes.
+/// A place in an MP4 or related file where a program may write arbitrary data.
 struct Place: CustomTestStringConvertible, Sendable {
-  /// What is written there, and looked for afterwards, byte for byte.
+  /// The bytes written there, which the mended file must not contain.
   static let marker = "SERIAL-4711-MARKER"
-  /// The same, with a position that a fact tells.
+  /// The marker with a position that a fact reports.
   static let text = Array("\(marker) GPSLatitude=48.123456 GPSLongitude=11.567890".utf8)
 
   let testDescription: String
   var sample = "clips/moov-at-end.mp4"
-  /// Whether what stands there names a place: `--strip-location` leaves nothing of it then.
+  /// Whether the data names a location, so that `--strip-location` removes it.
   var isLocation = true
-  /// Whether the fact tells it.
+  /// Whether the fact reports it.
   var isTold = true
   let write: @Sendable (inout TestMovie) -> Void
 
@@ -26,7 +26,7 @@ struct Place: CustomTestStringConvertible, Sendable {
     self.write = write
   }
 
-  /// A box of its own among those of the index.
+  /// A separate box inside a box of the index.
   static func box(_ path: [FourCharacterCode], _ type: FourCharacterCode, _ contents: [UInt8] = text) -> Place
   {
     Place("\((path + [type]).map(\.text).joined(separator: "/"))") { movie in
@@ -41,7 +41,7 @@ struct Place: CustomTestStringConvertible, Sendable {
   }
 }
 
-/// A sample, its index at its end so that nothing moves.
+/// A sample with its index at the end, so that nothing else moves.
 struct TestMovie {
   var movie: MovieBox
   var before: [UInt8]
@@ -53,7 +53,7 @@ struct TestMovie {
     if last.type == "moov" {
       (movie, before) = (last, Array(bytes.dropLast(last.size)))
     } else {
-      // All of it, in which only fragments are written to.
+      // The whole file; only its fragments are changed.
       (movie, before) = (MovieBox("moov", []), bytes)
     }
   }
@@ -108,7 +108,7 @@ extension Place {
     }
   }
 
-  /// Exif with a position, as TIFF.
+  /// Exif with a position, in TIFF format.
   static let tiff: [UInt8] = {
     var bytes: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8]
     bytes += [0, 1, 0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 26, 0, 0, 0, 0]
@@ -151,7 +151,7 @@ extension Place {
 
   private static let track: [FourCharacterCode] = ["moov", "trak"]
 
-  /// What stands for nothing, everywhere.
+  /// Unused space, everywhere.
   private static let unused: [Place] =
     (["free", "skip", "wide"] as [FourCharacterCode]).flatMap { type in
       ([
@@ -228,7 +228,7 @@ extension Place {
   private static let media = track + ["mdia", "minf"]
   private static let table = media + ["stbl"]
 
-  /// Boxes that no reader knows, or knows elsewhere only, and those that only QuickTime has ever known.
+  /// Boxes that are unknown to every reader, or known only elsewhere or in QuickTime.
   private static let misplaced: [Place] =
     ([
       ["moov"], track, track + ["mdia"], media, table, media + ["dinf"], track + ["edts"],
@@ -243,7 +243,7 @@ extension Place {
       behind("/pnot", MovieBox("pnot", text).serialized), behind("/PICT", MovieBox("PICT", text).serialized),
     ]
 
-  /// In the first sample entry, behind the boxes that it has.
+  /// Data in the first sample entry, after its boxes.
   private static func entry(_ name: String, _ bytes: [UInt8]) -> Place {
     Place("sample entry/\(name)") { movie in
       movie.movie.change((table + ["stsd"]).dropFirst()) { box in
@@ -255,7 +255,7 @@ extension Place {
       }
     }
   }
-  /// Behind the entries that a table counts.
+  /// Data after the entries that a table counts.
   private static func tail(_ path: [FourCharacterCode], _ name: String, _ bytes: [UInt8]) -> Place {
     Place("behind the entries of \(path.last?.text ?? "")/\(name)") { movie in
       movie.movie.change(path.dropFirst()) { $0.bytes += bytes }
@@ -272,7 +272,7 @@ extension Place {
     } + [
       entry("no box", text), tail(table + ["stsd"], "no box", text),
       tail(media + ["dinf", "dref"], "no box", text),
-      // A file's own name, and those of the disk and the folders it was made in.
+      // The file's own name, and the names of its original disk and folders.
       Place("dref/alis") { movie in
         movie.movie.change((media + ["dinf"]).dropFirst()) {
           $0["dref"] = MovieBox(
@@ -320,7 +320,7 @@ extension Place {
     #expect(Self.marks(movie.bytes) > 0)
     let told = try facts(of: path, as: .mp4)
     #expect(told.hasLocation == (place.isTold && place.isLocation))
-    // What follows a table's entries is none: the proof of a mend compares all that is said of a file.
+    // Data after a table's entries is no entry: the proof of a mend compares all statements about a file.
     #expect(told.external == false && told.encrypted == false)
     for mend in [Mend.location, .privateTags] where mend == .privateTags || place.isLocation {
       let copy = try MendedCopy(of: path, as: .mp4, MendOptions([mend]))
@@ -334,7 +334,7 @@ extension Place {
     }
   }
 
-  /// Each fragment may have metadata of its own, and keeps its size.
+  /// Each fragment may have its own metadata, and keeps its size.
   @Test(arguments: ["moof", "traf"], ["udta", "free", "uuid", "meta", "abcd", "pnot"])
   func nothingIsLeftInFragments(_ parent: String, _ type: String) throws {
     let sample = MendSample.named("clips/fragmented.mp4")
@@ -352,7 +352,7 @@ extension Place {
     grow(fragment)
     if parent == "traf" { grow(track) }
     bytes.insert(contentsOf: box, at: end)
-    // Where the samples begin is counted from the fragment on.
+    // The offsets of the samples count from the start of the fragment.
     let run = try #require(Data(bytes).range(of: Data("trun".utf8))).lowerBound
     var offsets = 0
     for place in Self.runs(of: bytes, in: fragment..<fragment + Int(bytes.bigEndian32(at: fragment))) {
@@ -372,13 +372,13 @@ extension Place {
     }
   }
 
-  /// Where the types of the runs in a fragment stand.
+  /// The positions of the run boxes' types in a fragment.
   private static func runs(of bytes: [UInt8], in range: Range<Int>) -> [Int] {
     let name = Array("trun".utf8)
     return range.filter { $0 + 4 <= bytes.count && bytes[$0..<$0 + 4].elementsEqual(name) }
   }
 
-  /// Items that a `meta` box lists go with it, where they are in the media data, too.
+  /// Items listed in a `meta` box are removed with it, even in the media data.
   @Test func nothingIsLeftOfItems() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     var bytes = contents(of: sample.path)
@@ -399,7 +399,7 @@ extension Place {
     }
   }
 
-  /// What viewers are to see stays.
+  /// What viewers should see is kept.
   @Test func titlesAndCoversStay() throws {
     let sample = MendSample.named("clips/cover.mp4")
     let before = try facts(of: sample.path, as: .mp4)
@@ -411,7 +411,7 @@ extension Place {
     }
   }
 
-  /// A cover whose pixels changed is not the same.
+  /// A cover with other pixels is not the same.
   @Test func aCoverIsProvedByItsPixels() throws {
     let pictures = [TestPictures.jpeg, TestPictures.jpeg.map { $0 == 0x43 ? 0x44 : $0 }]
     let found = try pictures.map { picture -> [StreamDigest] in
@@ -437,13 +437,13 @@ extension Place {
   private static let avchd: [UInt8] =
     [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
     + Array("MDPM".utf8)
-  /// Of 37.5 degrees, and without them.
+  /// With a position of 37.5 degrees, and without one.
   private static let cars: [[UInt8]] = [
     [6, 5, 15, 0x42, 0x42, 0x42, 0x69, 8, 1, 0x59, 0, 0, 3, 0, 0, 3, 0, 0xC0, 0x42, 0x40, 0x80],
     [6, 5, 6, 0x42, 0x42, 0x42, 0x69, 8, 1, 0x80],
   ]
 
-  /// Cameras write where they are into the pictures themselves, some of them once they have found out.
+  /// Cameras write their position into the pictures themselves, some of them only once it is known.
   @Test(
     arguments: [
       (avchd + [1, 0xB2, 0, 48, 0, 1], true), (avchd + [1, 0xE0, 0, 48, 0, 1], false), (cars[0], true),
@@ -452,7 +452,7 @@ extension Place {
   func whatPicturesSayIsNotTakenOut(_ message: (bytes: [UInt8], isLocation: Bool), _ isLate: Bool) throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     var bytes = contents(of: sample.path)
-    // Over the picture's own bytes: who reads it does not decode it.
+    // It overwrites the picture's own bytes: readers of the message do not decode the picture.
     let track = try TestMovie(bytes).movie["trak"]
     let keys = try #require(track?[["mdia", "minf", "stbl"]]?.keySamples).sorted()
     let key = try #require(isLate ? keys.last : keys.first)
@@ -476,7 +476,7 @@ extension Place {
     }
   }
 
-  /// A late frame of the sound becomes text that is shown.
+  /// A late frame of the audio is turned into visible text.
   @Test(arguments: [("GPS(11.5678,48.1234)", true), ("GPS? Not yet.", false)])
   func whatIsShownLateIsNotTakenOut(_ text: String, _ isLocation: Bool) throws {
     var bytes = contents(of: MendSample.named("clips/moov-at-end.mp4").path)

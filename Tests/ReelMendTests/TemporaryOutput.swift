@@ -5,7 +5,7 @@ import ReelTestSupport
 
 @testable import ReelMend
 
-/// What mending in this process makes of a file on disk.
+/// The result of mending a file on disk in this process.
 struct MendedCopy {
   let done: Set<Mend>
   let path: String

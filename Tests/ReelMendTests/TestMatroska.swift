@@ -1,27 +1,27 @@
 import Testing
 
-/// A WebM file as a browser records it, made up: nothing in it says how long anything is.
+/// A synthetic WebM file like those that browsers record: nothing in it states a duration.
 struct TestMatroska: CustomTestStringConvertible {
   var scale: UInt64 = 1_000_000
   var start: UInt64 = 0
-  /// Of the track, in nanoseconds.
+  /// The track's default frame duration in nanoseconds.
   var defaultDuration: UInt64 = 0
-  /// Of the last block.
+  /// The duration of the last block.
   var lastDuration: UInt64?
   var codecDelay: UInt64 = 0
-  /// Frames in each block.
+  /// The number of frames in each block.
   var lacing = 1
   var clusters = 1
-  /// Of each cluster; they are 30 ticks from each other.
+  /// The number of blocks per cluster, 30 ticks apart.
   var blocks = 3
-  /// Ticks that pass before the last block, beside the usual ones.
+  /// Additional ticks before the last block.
   var pause: UInt16 = 0
   var hasTracks = true
   var ownClock = false
   var infoChecksum = false
-  /// How many bytes say that a cluster's size is unknown.
+  /// The number of bytes in the field that marks a cluster's size as unknown.
   var sizeWidth = 8
-  /// Elements before and behind the clusters, and in the first one.
+  /// Elements before and after the clusters, and in the first one.
   var before: [UInt8] = []
   var behind: [UInt8] = []
   var inCluster: [UInt8] = []
@@ -66,7 +66,7 @@ struct TestMatroska: CustomTestStringConvertible {
   }
 
   private func block(_ time: UInt16, isKey: Bool, _ duration: UInt64?) -> [UInt8] {
-    // A key frame of VP8, 64 by 64, as far as its header goes.
+    // A VP8 key frame of 64 by 64 pixels, header only.
     let frame: [UInt8] = [isKey ? 0x10 : 0x11, 2, 0, 0x9D, 1, 0x2A, 64, 0, 64, 0, 1, 2]
     let isLaced = lacing > 1
     let head: [UInt8] = [
@@ -79,7 +79,7 @@ struct TestMatroska: CustomTestStringConvertible {
   }
 }
 
-/// Elements, as a test writes and reads them.
+/// An EBML element, as the tests write and read it.
 struct TestEBML {
   let id: UInt32
   let start: Int
@@ -98,7 +98,7 @@ struct TestEBML {
     element(id, withUnsafeBytes(of: number.bigEndian) { Array($0) })
   }
 
-  /// Nil for what is none, is of unknown size, or ends beyond `bytes`.
+  /// Nil if there is no element, its size is unknown, or it ends beyond `bytes`.
   static func element(at start: Int, in bytes: [UInt8]) -> TestEBML? {
     guard start < bytes.count, bytes[start] >= 0x10 else { return nil }
     let width = bytes[start].leadingZeroBitCount + 1
@@ -122,7 +122,7 @@ struct TestEBML {
     return found
   }
 
-  /// Those of an ID, among the parts of a SeekHead and of Cues.
+  /// The elements with an ID, at any depth within SeekHead and Cues.
   static func children(of id: UInt32, in bytes: [UInt8]) -> [TestEBML] {
     let masters: Set<UInt32> = [0x1853_8067, 0x114D_9B74, 0x1C53_BB6B, 0xBB, 0xB7]
     func all(_ range: Range<Int>) -> [TestEBML] {

@@ -6,13 +6,13 @@ import Testing
 @testable import ReelPage
 
 @Suite(.shortTime) struct ExtremeIndexTests {
-  @Test("whatever numbers stand in a site's index, the site is written, and is right again")
+  @Test("whatever numbers are in a site's index, the site is written and correct again")
   func index() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<7).map { "post \($0)" })
     try await feed.write()
     let json = try feed.text("feed/index.json")
-    // Each writes the site: a sample of them.
+    // Each variant writes the whole site, so only a sample is tested.
     let seed = TestSeed.drawn()
     var random = SplitMix64(seed: seed)
     let variants = Extremes.variants(ofJSON: json).shuffled(using: &random)

@@ -9,14 +9,14 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("Strangers' text")
+@Suite("hostile text")
 struct HostileTextTests {
   static let texts = [
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u{2028}\u{2029}\"'`\\",
     "\u{202E}gnp.exe\u{202C}", "{{files}} {{policy}}", "<!--", "]]>", "a\u{0}b\u{7}c\u{1B}[31m", "&lt;b&gt;",
   ]
 
-  @Test("is data in a script, which holds no tag and no end of a line that JSON allows", arguments: texts)
+  @Test("hostile text is data in a script, without a tag or a line end that JSON permits", arguments: texts)
   func script(text: String) async throws {
     let feed = try TestFeed()
     try await feed.publish([text])
@@ -24,7 +24,7 @@ struct HostileTextTests {
     let script = try feed.text("feed/1.js")
     #expect(!script.contains("<") && !script.contains("\u{2028}") && !script.contains("\u{2029}"))
     #expect(!script.contains("\u{202E}"))
-    // It says what the JSON says.
+    // It has the same contents as the JSON.
     let json = Data(script.dropFirst("reel.page(".count).dropLast(");\n".count).utf8)
     let object = try JSONSerialization.jsonObject(with: json) as? [String: Any]
     let post = (object?["posts"] as? [[String: Any]])?.first
@@ -33,7 +33,7 @@ struct HostileTextTests {
     #expect(try feed.text("feed/1.json").utf8.last == UInt8(ascii: "\n"))
   }
 
-  @Test("is text in a page's title", arguments: texts)
+  @Test("hostile text is plain text in a page's title", arguments: texts)
   func title(text: String) throws {
     let page = String(decoding: PageFiles.page(title: text, origins: []), as: UTF8.self)
     let plain = String(decoding: PageFiles.page(title: "plain", origins: []), as: UTF8.self)
@@ -41,7 +41,7 @@ struct HostileTextTests {
     #expect(page.count { $0 == "\"" } == plain.count { $0 == "\"" })
   }
 
-  @Test("is text in a report", arguments: texts)
+  @Test("hostile text is plain text in a report", arguments: texts)
   func report(text: String) throws {
     func html(_ text: String) -> String {
       var files = RunFiles()
@@ -62,7 +62,8 @@ struct HostileTextTests {
     #expect(!page.contains("\u{202E}") && !page.contains("\u{1B}") && !page.contains("\u{0}"))
   }
 
-  @Test("in a report can run nothing: its policy allows one style and one script, by their hashes")
+  @Test(
+    "hostile text in a report can run nothing: its policy permits one style and one script, by their hashes")
   func policy() throws {
     let page = ValidationPage.html(
       ValidationReport(

@@ -5,16 +5,16 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("The media of a site", .shortTime)
+@Suite("the media of a site", .shortTime)
 struct MediaTests {
   @Test(
-    "come from where the policy allows them",
+    "the policy permits the origin of each video",
     arguments: [
       ("https://cdn.example/v/a.mp4", "https://cdn.example"),
       ("HTTPS://CDN.example:8443/v", "https://cdn.example:8443"),
       ("http://127.0.0.1:9000/b/k.mp4?x=1", "http://127.0.0.1:9000"),
       ("file:///srv/media/a.mp4", "file:"), ("media/a.mp4", nil), ("javascript:alert(1)", nil),
-      // What can't be written in a policy as an origin is allowed by its scheme.
+      // An origin that can't be written in a policy is permitted by its scheme.
       ("https://[::1]:9000/a", "https:"), ("https://cdn.example;script-src *//a", "https:"),
       ("https://'unsafe-inline'/a", "https:"), ("https:///a", "https:"),
     ] as [(String, String?)])
@@ -22,13 +22,13 @@ struct MediaTests {
     #expect(MediaOrigin.source(of: url) == source)
   }
 
-  @Test("of many places are allowed by their schemes")
+  @Test("many origins are permitted by their schemes")
   func manyOrigins() {
     let origins = Set((0..<40).map { "https://cdn\($0).example" } + ["file:"])
     #expect(MediaOrigin.sources(origins) == ["file:", "https:"])
   }
 
-  @Test("are named in the policy of the page, old ones too")
+  @Test("the page's policy names all origins, including old ones")
   func policy() async throws {
     let feed = try TestFeed()
     try await feed.publish(["a", "b", "c", "d"], url: { "https://one.example/\($0)" })
@@ -40,7 +40,7 @@ struct MediaTests {
     #expect(page.contains("script-src 'self';") && page.contains("default-src 'none';"))
   }
 
-  @Test("within the site are named from there")
+  @Test("videos within the site have relative addresses")
   func relative() async throws {
     let feed = try TestFeed()
     let base = CanonicalPath(resolving: feed.site).fileURL
@@ -50,7 +50,7 @@ struct MediaTests {
     #expect(!summary.isLocal)
   }
 
-  @Test("of a local folder are brought into the site, once", arguments: [MediaPlacement.link, .copy])
+  @Test("videos from a local folder are brought into the site once", arguments: [MediaPlacement.link, .copy])
   func brought(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
@@ -65,12 +65,12 @@ struct MediaTests {
     let source = try FileManager.default.attributesOfItem(atPath: store.text + "/\(posts[0].video)")
     #expect((try feed.files()[name] == source[.systemFileNumber] as? UInt64) == (placement == .link))
     let before = try feed.files()
-    // What was said once holds.
+    // The settings of the first run persist.
     #expect(try await feed.write().written == 0)
     #expect(try feed.files() == before)
   }
 
-  @Test("that a power cut has emptied are brought again", arguments: [MediaPlacement.link, .copy])
+  @Test("videos emptied by a power failure are brought again", arguments: [MediaPlacement.link, .copy])
   func emptied(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
@@ -79,7 +79,7 @@ struct MediaTests {
     try await feed.write { $0.media = placement }
     let names = posts.map { "media/\($0.video)" }
     let before = try feed.files()
-    // Anew, not in place: the bytes of a link are the store's.
+    // The file is replaced rather than rewritten: a linked file shares its bytes with the store.
     try FileManager.default.removeItem(atPath: feed.site + "/" + names[0])
     try feed.folder.write("".utf8, to: "site/" + names[0])
     try await feed.write { $0.all = true }
@@ -89,7 +89,7 @@ struct MediaTests {
   }
 
   @Test(
-    "are missing where there is no file that can be read, and keep nothing else from the page",
+    "a video counts as missing where there is no readable file, and does not affect the rest of the page",
     arguments: [MediaPlacement.link, .copy])
   func strange(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
@@ -108,13 +108,13 @@ struct MediaTests {
   }
 
   @Test(
-    "are only brought from files that are what their posts say", arguments: [MediaPlacement.link, .copy])
+    "videos are brought only if the file matches its post", arguments: [MediaPlacement.link, .copy])
   func foreign(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let secret = [UInt8](repeating: UInt8(ascii: "s"), count: TestFeed.video.count)
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
     try feed.folder.write(TestFeed.video, to: "store/secret.txt")
-    // The right bytes under a name that is not the key's, wrong bytes under the key, too many of them, a file's end.
+    // The right bytes under a name other than the key, wrong bytes under the key, too many bytes, and too few.
     let posts =
       try await feed.publish(["name"], url: { _ in store.fileURL + "/secret.txt" })
       + feed.publish(["bytes", "more", "less"], url: { store.fileURL + "/\($0)" })
@@ -125,7 +125,7 @@ struct MediaTests {
     #expect(try feed.folder.names(in: "site/media") == [])
   }
 
-  @Test("are posters only where they lie beside their video, and are JPEGs")
+  @Test("posters are brought only if they are beside their video and are JPEGs")
   func foreignPosters() async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
@@ -142,12 +142,12 @@ struct MediaTests {
     #expect(try feed.folder.names(in: "site/media") == ["\(posters[0])"])
   }
 
-  @Test("that are missing are looked for until they are there", arguments: [MediaPlacement.link, .copy])
+  @Test("missing videos are looked for until they are found", arguments: [MediaPlacement.link, .copy])
   func found(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
     let posts = try await feed.publish((0..<9).map { "\($0)" }, url: { store.fileURL + "/\($0)" })
-    // Not in the first page, which is compared in any case, and not in the last one.
+    // The post is neither on the first page, which is always compared, nor on the last.
     let late = posts[4].video
     for post in posts where post.video != late {
       try feed.folder.write(TestFeed.video, to: "store/\(post.video)")
@@ -162,7 +162,7 @@ struct MediaTests {
   }
 
   @Test(
-    "are linked from a report below its folder where they lie there",
+    "a report links videos below its folder by relative addresses",
     arguments: [
       (SourcePath("clips/a b.mp4"), "clips/a%20b.mp4"), (SourcePath("./a.mp4"), "a.mp4"),
       (SourcePath("../a.mp4"), "file:///work/reports/../a.mp4"),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("The posters of a site", .shortTime)
+@Suite("the posters of a site", .shortTime)
 struct PosterTests {
-  @Test("come from where the policy allows them, old ones too")
+  @Test("the policy permits the origins of posters, including old ones")
   func policy() async throws {
     let feed = try TestFeed()
     try await feed.publish(
@@ -24,7 +24,7 @@ struct PosterTests {
     #expect(post["blurHash"] as? String == TestFeed.blurHash)
   }
 
-  @Test("within the site are named from there")
+  @Test("posters within the site have relative addresses")
   func relative() async throws {
     let feed = try TestFeed()
     let base = CanonicalPath(resolving: feed.site).fileURL
@@ -35,7 +35,7 @@ struct PosterTests {
     #expect(!summary.isLocal)
   }
 
-  @Test("on this machine are allowed, and told to be", arguments: [true, false])
+  @Test("posters on this machine are permitted, and the summary says so", arguments: [true, false])
   func inPlace(hasPoster: Bool) async throws {
     let feed = try TestFeed()
     try await feed.publish(["a"], poster: hasPoster ? { "file:///store/\($0)" } : nil)
@@ -43,7 +43,8 @@ struct PosterTests {
     #expect(try feed.text("index.html").contains("img-src 'self' file:") == hasPoster)
   }
 
-  @Test("of a local folder are brought into the site, once", arguments: [MediaPlacement.link, .copy])
+  @Test(
+    "posters from a local folder are brought into the site once", arguments: [MediaPlacement.link, .copy])
   func brought(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
@@ -59,7 +60,7 @@ struct PosterTests {
     let before = try feed.files()
     #expect(try await feed.write().written == 0)
     #expect(try feed.files() == before)
-    // One that a power cut has emptied: anew, not in place.
+    // A poster emptied by a power failure is replaced, not rewritten.
     try FileManager.default.removeItem(atPath: feed.site + "/media/\(key)")
     try feed.folder.write("".utf8, to: "site/media/\(key)")
     try await feed.write { $0.all = true }
@@ -67,7 +68,8 @@ struct PosterTests {
   }
 
   @Test(
-    "that are gone leave the blurHash, and are not looked for again", arguments: [MediaPlacement.link, .copy])
+    "for a missing poster the blurHash remains, and the poster is not looked for again",
+    arguments: [MediaPlacement.link, .copy])
   func gone(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
@@ -87,7 +89,7 @@ struct PosterTests {
     #expect(try await feed.write().written == 0)
   }
 
-  /// What the site says of the poster of a post on a page.
+  /// Removes the address of a post's poster from a page, as if it had been unknown.
   private static func forgetPoster(of post: Post, on page: Int, in feed: TestFeed) throws {
     let url = try #require(post.posterURL)
     for name in ["feed/\(page).json", "feed/\(page).js"] {
@@ -96,13 +98,14 @@ struct PosterTests {
     }
   }
 
-  @Test("made later for an old post are shown when all files are looked at, and only its page is written")
+  @Test(
+    "a poster made later for an old post is shown when all files are checked, and only its page is written")
   func later() async throws {
     let feed = try TestFeed()
     let posts = try await feed.publish(
       (0..<9).map { "post \($0)" }, poster: { "https://posters.example/\($0)" })
     try await feed.write()
-    // As it was before the poster was made.
+    // As before the poster was made.
     try Self.forgetPoster(of: posts[4], on: 2, in: feed)
     let before = try feed.files()
     #expect(try await feed.write { $0.all = true }.written == 4)
@@ -111,11 +114,11 @@ struct PosterTests {
       Set(after.keys.filter { after[$0] != before[$0] })
         == ["feed/2.json", "feed/2.js", "feed/index.json", "feed/index.js"])
     #expect(try feed.post(1, on: 2)["posterURL"] as? String == posts[4].posterURL)
-    // Caches have the page under the old address.
+    // Caches hold the page under its old address.
     #expect(try feed.index().revision == 1)
   }
 
-  @Test("made later are noticed by the first page, which has all of them looked at")
+  @Test("a poster made later on the first page makes all pages be checked")
   func noticed() async throws {
     let feed = try TestFeed()
     let posts = try await feed.publish(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("The pictures of a report")
+@Suite("the pictures in a report")
 struct ReportPictureTests {
   private static let links = SourceLinks(from: nil, workingFolder: SourcePath("/work"))
 
@@ -31,7 +31,7 @@ struct ReportPictureTests {
   private static let poster = Poster(
     jpeg: [0xFF, 0xD8, 1, 2], width: 240, height: 135, blurHash: "", isCover: false, time: 1)
 
-  @Test("stand beside their files, whatever became of those, and nowhere else")
+  @Test("pictures are beside their files, whatever the result, and nowhere else")
   func shown() throws {
     let files = Self.run([
       .fileDuplicate(Self.file("again.mp4"), FileDuplicate(post: nil)),
@@ -52,7 +52,7 @@ struct ReportPictureTests {
     #expect(page.count(of: "<img") == 2 && page.contains("img-src data:;"))
   }
 
-  @Test("are of the files that are listed first: those that became no post")
+  @Test("pictures are made first for the files that are listed first: those that became no post")
   func order() throws {
     let good = (0..<3).map { IngestEvent.Body.filePlanned(Self.file("good \($0)"), Self.plan) }
     let bad = (0..<2).map {
@@ -69,7 +69,7 @@ struct ReportPictureTests {
   private static let plan = FilePlanned(
     media: MediaInfo(container: .mp4, size: 1), metadata: PostMetadata())
 
-  @Test("are a bounded number")
+  @Test("the number of pictures is limited")
   func bounded() {
     let bodies = (0..<ReportPictures.most + 200).map {
       IngestEvent.Body.filePlanned(Self.file("\($0)"), Self.plan)
@@ -87,7 +87,7 @@ struct ReportPictureTests {
       reader: nil)
   }
 
-  @Test("of what was validated begin with the files that are not judged")
+  @Test("pictures in a validation report begin with the files that were not judged")
   func validated() {
     let files = [
       ValidatedFile(path: SourcePath("good"), findings: [], unjudged: nil),
@@ -102,7 +102,7 @@ struct ReportPictureTests {
   }
 
   @Test(
-    "are not made of a file that has changed since the run read it",
+    "no picture is made of a file that changed after the run read it",
     arguments: [(-1, true), (0, true), (1, false)] as [(Int64, Bool)])
   func changed(milliseconds: Int64, isUnchanged: Bool) throws {
     let moment = Date(timeIntervalSince1970: 1_795_000_000.25)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("The warnings in a report")
+@Suite("the warnings in a report")
 struct ReportWarningTests {
   private static let links = SourceLinks(from: nil, workingFolder: SourcePath("/work"))
 
@@ -40,7 +40,8 @@ struct ReportWarningTests {
       provenance: ProbeProvenance(method: .header, isolation: .none, ffmpeg: "59"))
   }
 
-  @Test("stand with their files, whichever comes first, and by themselves where they are about none")
+  @Test(
+    "warnings are listed with their files, in whatever order they came, or separately if they concern none")
   func ofARun() {
     let files = Self.files([
       Self.warning("list.csv/gone.mp4", .captionWithoutFile),
@@ -66,7 +67,7 @@ struct ReportWarningTests {
     #expect(page.contains("data-filter=\"reason:undecodable\""))
   }
 
-  @Test("do not crowd out the end of a file, nor does a file that comes again go unlisted")
+  @Test("warnings do not displace a file's result, and a file that comes again is listed")
   func postponed() {
     let files = Self.files([
       .filePostponed(
@@ -77,7 +78,7 @@ struct ReportWarningTests {
     #expect(Self.page(files).contains("It is being written"))
   }
 
-  @Test("are counted where there are too many")
+  @Test("warnings beyond the limit are counted")
   func limit() {
     let page = Self.page(
       Self.files((0..<5).map { Self.warning("\($0).json", .sidecarWithoutVideo) }, limit: 2))
@@ -86,7 +87,7 @@ struct ReportWarningTests {
     #expect(!page.contains("2.json"))
   }
 
-  @Test("of the reader stand in a report of what was validated, unless a rule has told the same")
+  @Test("the reader's warnings are in a validation report unless a rule says the same")
   func ofAValidation() {
     let mismatch = MediaWarning(.durationMismatch, "the header says 5 s")
     let finding = Finding(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("The files of a site, for another place", .shortTime)
+@Suite("the files of a site to be copied elsewhere", .shortTime)
 struct SiteFilesTests {
   private func writer(_ feed: TestFeed) throws -> SiteWriter {
     var options = SiteOptions()
@@ -15,7 +15,7 @@ struct SiteFilesTests {
   }
 
   @Test(
-    "are all that there are, the index after its pages and the page itself last", arguments: [0, 1, 3, 7])
+    "all files are returned, the index after its pages and the page itself last", arguments: [0, 1, 3, 7])
   func order(count: Int) async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<count).map { "post \($0)" })
@@ -30,7 +30,7 @@ struct SiteFilesTests {
     }
   }
 
-  @Test("have the types that browsers want, and are asked for again where their bytes change")
+  @Test("files have the types that browsers expect, and are revalidated if their bytes may change")
   func types() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<7).map { "post \($0)" })
@@ -49,7 +49,7 @@ struct SiteFilesTests {
     #expect(kept.allSatisfy { $0.cacheControl == "max-age=3600" })
   }
 
-  @Test("that are missing are told with what to do")
+  @Test("a missing file is reported with what to do")
   func missing() async throws {
     let feed = try TestFeed()
     try await feed.publish(["a"])
@@ -62,7 +62,7 @@ struct SiteFilesTests {
   }
 
   @Test(
-    "of pages that there were are known by their names",
+    "former pages are recognized by their names",
     arguments: [
       ("feed/9.js", true), ("feed/10.json", true), ("feed/index.json", false), ("feed/0.js", false),
       ("feed/09.js", false), ("feed/+9.js", false), ("feed/9.jsx", false), ("feed/9", false),
@@ -72,7 +72,7 @@ struct SiteFilesTests {
     #expect(SiteWriter.isFormerPage(name) == isOne)
   }
 
-  @Test("are also its posts' videos and posters in its folders, and nothing else that lies there")
+  @Test("the posts' videos and posters in the site's folders are included, but no other files there")
   func media() async throws {
     let feed = try TestFeed()
     let base = CanonicalPath(resolving: feed.site).fileURL
@@ -102,7 +102,7 @@ struct SiteFilesTests {
     try FileManager.default.createSymbolicLink(
       atPath: feed.site + "/link", withDestinationPath: feed.folder.path(of: "elsewhere"))
     try feed.folder.write([1], to: "site/media/\(short[0].video)")
-    // Drawn as an object's name is, and no post's.
+    // This name has the form of an object's name, but belongs to no post.
     try feed.folder.write(TestFeed.video, to: "site/media/abcdefghijklmnopqrstuv.mp4")
     try feed.folder.write(TestFeed.video, to: "site/media/notes.txt")
     let media = try writer(feed).media()
@@ -110,7 +110,7 @@ struct SiteFilesTests {
     #expect(media.allSatisfy { FileManager.default.fileExists(atPath: $0.path) })
   }
 
-  @Test("are not what links in the site's folder lead to")
+  @Test("links in the site's folder are not followed")
   func links() async throws {
     let feed = try TestFeed()
     try await feed.publish(["a"])

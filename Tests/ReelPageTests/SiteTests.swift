@@ -6,9 +6,9 @@ import Testing
 
 @testable import ReelPage
 
-@Suite("A site", .shortTime)
+@Suite("a site", .shortTime)
 struct SiteTests {
-  @Test("has every post once, the oldest in the first page", arguments: [0, 1, 2, 3, 4, 6, 7, 100])
+  @Test("a site has every post once, the oldest on the first page", arguments: [0, 1, 2, 3, 4, 6, 7, 100])
   func pages(count: Int) async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<count).map { "post \($0)" })
@@ -22,7 +22,7 @@ struct SiteTests {
     #expect(index.count == count && index.pages == pages && index.size == 3)
   }
 
-  @Test("written again stays as it is, and with a new post only its page and the index change")
+  @Test("a site that is written again is unchanged, and a new post changes only its page and the index")
   func again() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<8).map { "post \($0)" })
@@ -46,12 +46,12 @@ struct SiteTests {
     #expect(try feed.numbers(4) == [10])
   }
 
-  @Test("with pages of another size has no page of the old one, and caches are told")
+  @Test("a new page size replaces all pages, and caches are told")
   func otherSize() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<10).map { "post \($0)" })
     try await feed.write { $0.size = 2 }
-    // No post is taken out: each is on another page.
+    // No post is removed: each is on another page.
     #expect(try await feed.write { $0.size = 5 }.removed == 0)
     let pages = try feed.files().keys.filter { $0.hasSuffix(".json") }.sorted()
     #expect(pages == ["feed/1.json", "feed/2.json", "feed/index.json"])
@@ -59,19 +59,19 @@ struct SiteTests {
   }
 
   @Test(
-    "after a run that was cut short is made whole",
+    "a site is completed after an interrupted run",
     arguments: ["feed/index.json", "feed/2.json", "feed/index.js"])
   func cutShort(lost: String) async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<7).map { "post \($0)" })
     try await feed.write()
     let whole = try feed.text(lost)
-    // The index is written last: what is lost before it was to be written again.
+    // The index is written last, so anything lost before it was due to be rewritten.
     try FileManager.default.removeItem(atPath: feed.site + "/feed/index.json")
     if lost != "feed/index.json" { try FileManager.default.removeItem(atPath: feed.site + "/" + lost) }
     try Data("half".utf8).write(to: URL(filePath: feed.site + "/feed/index.json"))
     try await feed.write()
-    // No cache takes the pages for those of the lost index.
+    // No cache may take the new pages for those of the lost index.
     let revision =
       try #require(
         try JSONSerialization.jsonObject(with: Data(try feed.text("feed/index.json").utf8)) as? [String: Any]
@@ -82,19 +82,19 @@ struct SiteTests {
   }
 
   @Test(
-    "all of whose pages have changed is made whole after a run that was cut short, and caches are told",
+    "a site whose pages have all changed is completed after an interrupted run, and caches are told",
     arguments: ["feed/2.json", "feed/3.js", "index.html", "feed/index.js"])
   func rewritingCutShort(last: String) async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<9).map { "post \($0)" })
     try await feed.write()
-    // As it was before the store moved.
+    // As before the store moved.
     for page in 1...3 {
       for name in ["feed/\(page).json", "feed/\(page).js"] {
         try feed.replace("cdn.example", with: "old.example", in: name)
       }
     }
-    // The run ends where it finds a folder.
+    // The run fails at a folder that is in the way.
     let (name, aside) = (feed.site + "/" + last, feed.folder.path(of: "aside"))
     try FileManager.default.moveItem(atPath: name, toPath: aside)
     try feed.folder.write("".utf8, to: "site/" + last + "/in the way")
@@ -113,7 +113,7 @@ struct SiteTests {
     #expect(try feed.files().count == 12)
   }
 
-  @Test("has no page of a run that was killed, however many it wrote")
+  @Test("a site keeps no page of a killed run, however many it wrote")
   func superfluous() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<4).map { "post \($0)" })
@@ -125,7 +125,7 @@ struct SiteTests {
     #expect(try feed.folder.names(in: "site/feed") == (names + ["notes.json"]).sorted())
   }
 
-  @Test("of another library is left alone, unless all of it is to be written")
+  @Test("a site of another library is left alone unless all of it is to be rewritten")
   func otherLibrary() async throws {
     let feed = try TestFeed()
     try await feed.publish(["a", "b", "c", "d"])
@@ -143,7 +143,7 @@ struct SiteTests {
     #expect(
       try feed.files().keys.filter { $0.hasPrefix("feed/") }.sorted() == ["feed/index.js", "feed/index.json"])
 
-    // As many posts, and others.
+    // As many posts, but different ones.
     let other = try TestFeed(seed: 2)
     try await other.publish(["z", "a", "b", "c", "d"])
     try await feed.write()
@@ -152,7 +152,7 @@ struct SiteTests {
     }
   }
 
-  @Test("is not made of a folder that holds something else, and not by two at once")
+  @Test("a site is not written into a folder with other contents, nor by two processes at once")
   func foreign() async throws {
     let feed = try TestFeed()
     try feed.folder.write("mine".utf8, to: "site/index.html")
@@ -164,7 +164,7 @@ struct SiteTests {
     try await other.write()
     let path = CanonicalPath(resolving: other.site)
     let held = try SiteFolder(path)
-    // The refused one leaves alone what is half written.
+    // The refused process leaves the partly written file alone.
     let isKept = try held.replace("feed/2.json", isDurable: false) { file throws(SystemError) in
       #expect(throws: SiteError.self) { try SiteFolder(path) }
       try file.write(all: Array("whole".utf8))
@@ -175,7 +175,7 @@ struct SiteTests {
     #expect(try held.write(Array("more".utf8), to: "feed/3.json", isDurable: false) == .made)
   }
 
-  @Test("shows posts that have changed since, such as those of a store that was moved")
+  @Test("a site shows posts that have changed since, such as those of a store that was moved")
   func changed() async throws {
     let feed = try TestFeed()
     try await feed.publish((0..<9).map { "post \($0)" })
@@ -186,7 +186,7 @@ struct SiteTests {
   }
 
   @Test(
-    "tells caches of a page that has changed, unless it has only grown",
+    "caches are told about a changed page unless it has only grown",
     arguments: [(1, 0, 1), (2, 0, 1), (2, 1, 0), (3, 0, 1), (3, 1, 1), (5, 0, 1), (5, 1, 0)])
   func revision(count: Int, added: Int, revision: Int) async throws {
     let feed = try TestFeed()
@@ -201,10 +201,10 @@ struct SiteTests {
   }
 }
 
-@Suite("What a site says of numbers that no post has")
+@Suite("numbers without posts in a site's index")
 struct SiteGapTests {
   @Test(
-    "is what its pages show, whatever was added and removed between two runs",
+    "the gaps in the index match its pages, whatever was added and removed between two runs",
     arguments: 1...12 as ClosedRange<UInt64>)
   func gaps(seed: UInt64) async throws {
     let feed = try TestFeed(seed: seed)
@@ -241,7 +241,7 @@ struct SiteGapTests {
   }
 
   @Test(
-    "can't be anything",
+    "invalid gaps are discarded",
     arguments: [
       "[[0,1]]", "[[2,1]]", "[[1,2],[2,3]]", "[[3,4],[1,1]]", "[[1,7]]", "[[1]]", "[[1,9223372036854775807]]",
     ])

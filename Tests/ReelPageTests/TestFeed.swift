@@ -6,14 +6,14 @@ import ReelTestSupport
 
 @testable import ReelPage
 
-/// A catalog with posts, and a folder for their site.
+/// A catalog with posts and a folder for their site.
 struct TestFeed {
   let catalog = MemoryCatalog()
   let folder: TemporaryFolder
   private let randomness: SeededRandomness
-  /// As many bytes as the posts say.
+  /// As many bytes as the posts state.
   static let video = [UInt8](repeating: UInt8(ascii: "v"), count: 1000)
-  /// As a JPEG begins.
+  /// The first bytes of a JPEG.
   static let poster: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16]
 
   static let blurHash = "L3F~gYof00ayayj[fQj[00fQ?bfQ"
@@ -26,8 +26,8 @@ struct TestFeed {
   var site: String { folder.path(of: "site") }
 
   /// - Parameters:
-  ///   - url: of the object with this name.
-  ///   - poster: the URL of a poster with this name; nil for posts without posters.
+  ///   - url: The URL of the object with this name.
+  ///   - poster: The URL of a poster with this name; nil for posts without posters.
   @discardableResult
   func publish(
     _ captions: [String?], url: (ObjectKey) -> String = { "https://cdn.example/v/\($0)" },
@@ -73,7 +73,7 @@ struct TestFeed {
     return try await writer(options, from: catalog).run()
   }
 
-  /// A moment after a run's end, the last of its threads may still hold the folder.
+  /// Waits for the folder: for a moment after a run's end, its last thread may still hold it.
   func writer(_ options: SiteOptions, from catalog: any PostCatalog) async throws(SiteError) -> SiteWriter {
     while true {
       do throws(SiteError) {
@@ -101,21 +101,21 @@ struct TestFeed {
     try folder.write(try text(name).replacing(old, with: new).utf8, to: "site/" + name)
   }
 
-  /// The numbers of the posts in a page.
+  /// The numbers of the posts on a page.
   func numbers(_ page: Int) throws -> [Int] {
     let object = try JSONSerialization.jsonObject(with: Data(try text("feed/\(page).json").utf8))
     let posts = (object as? [String: Any])?["posts"] as? [[String: Any]] ?? []
     return posts.compactMap { $0["pageNumber"] as? Int }
   }
 
-  /// A post of a page, by its place there.
+  /// A post on a page, by its index there.
   func post(_ place: Int, on page: Int) throws -> [String: Any] {
     let object = try JSONSerialization.jsonObject(with: Data(try text("feed/\(page).json").utf8))
     let posts = (object as? [String: Any])?["posts"] as? [[String: Any]] ?? []
     return posts.indices.contains(place) ? posts[place] : [:]
   }
 
-  /// Every file of the site, by the inode that it had when it was written.
+  /// Every file of the site, with its current inode number.
   func files() throws -> [String: UInt64] {
     var files: [String: UInt64] = [:]
     for case let name as String in FileManager.default.enumerator(atPath: site) ?? .init() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelPicture
 
-/// Held against what another implementation (`blurhash` of PyPI, 1.1.4) says of the same pixels.
+/// Hashes are compared with those of another implementation (`blurhash` of PyPI, 1.1.4) for the same pixels.
 @Suite struct BlurHashTests {
   struct Vector: Sendable {
     let pattern: @Sendable (Int, Int, Int, Int) -> (Int, Int, Int)

@@ -6,16 +6,16 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// The `ffmpeg` program, which makes the videos of these tests, and says what is in a JPEG.
+/// The `ffmpeg` program, which makes these tests' videos and decodes JPEGs.
 enum FFmpegTool {
   static let path = FFmpegProgram.path
 
-  /// What it writes to standard output.
+  /// Its standard output.
   static func output(_ arguments: [String]) throws -> [UInt8] {
     try FFmpegProgram.output(["-threads", "1"] + arguments)
   }
 
-  /// What it writes into a file of that name.
+  /// The file of that name that it writes.
   static func make(_ name: String, _ arguments: [String]) throws -> [UInt8] {
     try FFmpegProgram.make(name, ["-threads", "1"] + arguments) { path in
       Array(try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -23,7 +23,7 @@ enum FFmpegTool {
   }
 }
 
-/// The mean colours of a picture's regions: how it looks from afar.
+/// The mean colors of a picture's regions: how it looks from a distance.
 struct Look: Equatable {
   let colours: [UInt8]
 
@@ -31,16 +31,16 @@ struct Look: Equatable {
     "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
   ]
 
-  /// Not `gbrp` at once: FFmpeg 7.1 leaves its last columns black at some widths.
+  /// Not directly to `gbrp`: FFmpeg 7.1 leaves the last columns black at some widths.
   private static let converted = "format=rgb24,format=gbrp"
 
-  /// Of a still that a filter graph draws.
+  /// The look of a still drawn by a filter graph.
   init(drawn source: String, _ filter: String = "null") throws {
     colours = try FFmpegTool.output(
       ["-f", "lavfi", "-i", source, "-vf", "\(filter),\(Self.converted),scale=16:9:flags=area"] + Self.output)
   }
 
-  /// Of a JPEG.
+  /// The look of a JPEG.
   init(jpeg: [UInt8]) throws {
     let file = NSTemporaryDirectory() + "/reel-look-\(UUID().uuidString).jpg"
     try Data(jpeg).write(to: URL(fileURLWithPath: file))
@@ -49,7 +49,7 @@ struct Look: Equatable {
       ["-f", "mjpeg", "-i", file, "-vf", "\(Self.converted),scale=16:9:flags=area"] + Self.output)
   }
 
-  /// The mean difference of a colour, from 0 to 255.
+  /// The mean difference of a color component, from 0 to 255.
   func distance(to other: Look) -> Double {
     guard colours.count == other.colours.count, !colours.isEmpty else { return 255 }
     let sum = zip(colours, other.colours).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
@@ -57,7 +57,7 @@ struct Look: Equatable {
   }
 }
 
-/// A file for a test.
+/// A temporary file with a video.
 final class TestVideo {
   struct NoContainer: Error {}
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct FrameSeriesTests {
-  /// Pictures three years apart.
+  /// The pictures are three years apart.
   @Test func aTimeThatNoVideoHasIsUnknown() throws {
     let video = try TestVideo(
       try FFmpegTool.make(
@@ -18,7 +18,7 @@ struct FrameSeriesTests {
     #expect(!frames.isEmpty && frames.allSatisfy { $0.time.map { $0 < 31_536_000 } ?? true })
   }
 
-  /// One key frame, at the beginning, and no index.
+  /// There is one key frame, at the beginning, and no index.
   @Test(arguments: ["a.ts", "a.mpg"]) func aShortTransportStreamHasAllItsPictures(_ name: String) throws {
     let encoder =
       name == "a.ts" ? ["-c:v", "libx264", "-preset", "veryfast"] : ["-c:v", "mpeg2video", "-g", "600"]

@@ -4,24 +4,24 @@ import Testing
 
 @testable import ReelPicture
 
-/// Videos whose right picture is known, each looked at once by eye: what the poster shows is held against what was
-/// drawn into the video.
+/// Videos whose right poster is known, each checked once by eye: the poster is compared with the picture drawn into
+/// the video.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct PosterTableTests {
-  /// Bars of many colours that are other upside down, and other in a mirror.
+  /// Bars of many colors that look different upside down and in a mirror.
   static let bars = "smptebars=size=640x360:rate=25:duration=1"
 
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var file = "a.mp4"
-    /// What makes the video, but for its name.
+    /// The arguments that make the video, except for its name.
     let recipe: [String]
-    /// What the still undergoes to look like the right picture.
+    /// The filter that makes the still look like the right picture.
     var filter = "null"
     var size = (width: 512, height: 288)
-    /// How far it may look from that.
+    /// The largest permitted distance from it.
     var distance = 3.0
-    /// A change of the file.
+    /// A change of the file's bytes.
     var change: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
     init(_ name: String, _ recipe: [String]) {
@@ -38,7 +38,7 @@ struct PosterTableTests {
   private static let h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "12", "-pix_fmt", "yuv420p"]
   private static let still = ["-f", "lavfi", "-i", bars]
 
-  /// Good enough for a poster, and less of a contrast than black on white.
+  /// Good enough for a poster, but with less contrast than black on white.
   private static let dim = "drawbox=color=0x606060:t=fill,drawgrid=w=40:h=40:t=2:color=0xA0A0A0"
 
   private static func turned(_ name: String, _ matrix: [Int32], _ filter: String) -> Case {
@@ -147,7 +147,7 @@ struct PosterTableTests {
     Case("ten bits", still + ["-c:v", "libx264", "-pix_fmt", "yuv420p10le", "-crf", "12"]),
     Case("red, green and blue", still + ["-c:v", "qtrle"]).with { $0.file = "a.mov" },
     wide("HDR10", "smpte2084"),
-    // zscale puts diffuse white elsewhere than BT.2408; ToneMapperTests has the numbers.
+    // zscale maps diffuse white differently than BT.2408; ToneMapperTests has the numbers.
     wide("HLG", "arib-std-b67").with { $0.distance = 17 },
     Case(
       "cut off",
@@ -172,7 +172,7 @@ struct PosterTableTests {
     #expect(poster.time != nil)
   }
 
-  /// Otherwise every picture would be right.
+  /// Otherwise every picture would count as right.
   @Test func whatIsNotTheRightPictureIsFarAway() throws {
     let bars = try Look(drawn: Self.bars)
     for filter in ["hflip", "vflip", "hflip,vflip", "negate", "hue=h=90", "eq=brightness=-0.3"] {
@@ -196,7 +196,7 @@ struct PosterTableTests {
         "a.mkv",
         ["-f", "lavfi", "-i", "color=white:s=\(2 * width)x96,scale=\(width):48", "-frames:v", "1"]
           + ["-c:v", "ffv1", "-pix_fmt", format])
-      // As it is, and scaled.
+      // Unscaled and scaled.
       for side in [512, width - 3] {
         let frames = try TestVideo(bytes).frames(count: 1, side: max(side, 48))
         let picture = try #require(frames.first?.picture)
@@ -216,7 +216,7 @@ struct PosterTableTests {
 
   @Test(arguments: ["mpeg2video", "libx264"])
   func interlacedPicturesHaveNoCombs(_ codec: String) throws {
-    // A bar that crosses the picture, at another place in each field.
+    // A bar that moves across the picture, at a different place in each field.
     let bytes = try FFmpegTool.make(
       "a.ts",
       [
@@ -231,7 +231,7 @@ struct PosterTableTests {
     #expect(Self.combs(picture) < 1.2, "\(Self.combs(picture))")
   }
 
-  /// How much more a row differs from the next than from the one after that.
+  /// The ratio of the differences between adjacent rows to those between every other row.
   private static func combs(_ picture: RawPicture) -> Double {
     let row = 3 * picture.width
     var (next, second) = (1, 1)

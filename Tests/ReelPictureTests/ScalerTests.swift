@@ -4,7 +4,7 @@ import Testing
 @testable import ReelPicture
 
 @Suite struct ScalerTests {
-  /// A picture in the memory of a graphics card, which no file that is read here leads to.
+  /// A picture in the memory of a graphics card; no file that Reel reads produces one.
   @Test func aFormatThatItDoesNotTakeIsNoPicture() throws {
     var frame = av_frame_alloc()
     defer { av_frame_free(&frame) }

@@ -4,7 +4,7 @@ import ReelPicture
 import ReelTestSupport
 import Testing
 
-/// Files in which no picture is found where one is looked for, and which hold some.
+/// Files without a picture where one is expected, but with pictures elsewhere.
 @Suite(.shortTime, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct SecondAttemptTests {
   private static let picture = ["-f", "lavfi", "-i", "testsrc=size=192x108:rate=25:duration=2"]
@@ -16,7 +16,7 @@ struct SecondAttemptTests {
     #expect(look.distance(to: whole) < 40, "\(what)")
   }
 
-  /// Takes the marks of key frames from all blocks of a Matroska file.
+  /// Clears the key frame flags of all blocks in a Matroska file.
   static func unmarked(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     func number(_ place: Int) -> (value: Int, width: Int)? {
@@ -32,13 +32,13 @@ struct SecondAttemptTests {
       guard place + idWidth <= bytes.count, let size = number(place + idWidth) else { break }
       let id = bytes[place..<place + idWidth].reduce(0) { $0 << 8 | Int($1) }
       let contents = place + idWidth + size.width
-      // Segment, Cluster.
+      // Segment and Cluster.
       if id == 0x1853_8067 || id == 0x1F43_B675 {
         place = contents
         continue
       }
       if id == 0xA3, contents + 3 < bytes.count { bytes[contents + 3] &= 0x7F }
-      // Cues say where key frames are.
+      // Cues would reveal the key frames, so they become unknown elements.
       if id == 0x1C53_BB6B { bytes.replaceSubrange(place..<place + 4, with: [0x42, 0x86, 0x80, 0x81]) }
       place = contents + size.value
     }
@@ -53,7 +53,7 @@ struct SecondAttemptTests {
 
   @Test(arguments: ["a.mkv", "a.mp4", "a.ts", "a.flv"])
   func theFirstKeyFrameIsMissing(_ name: String) throws {
-    // With periodic refresh there is no other key frame.
+    // With periodic intra refresh there is no other key frame.
     let encoded =
       Self.picture + [
         "-c:v", "libx264", "-x264-params", "intra-refresh=1:keyint=12:bframes=0:repeat-headers=1",
@@ -74,7 +74,7 @@ struct SecondAttemptTests {
       try FFmpegTool.make("a.avi", Self.picture + ["-vf", "scale=192:108"] + format + ["-c:v", codec]), codec)
   }
 
-  /// Pictures for two eyes in one, to which mkvmerge gives the size of both: FFmpeg's writer gives that of one eye.
+  /// Stereoscopic pictures in one frame: mkvmerge states the size of the whole frame, FFmpeg's muxer that of one eye.
   @Test(arguments: ["left_right", "top_bottom"]) func picturesForBothEyesAreOne(_ mode: String) throws {
     var bytes = try FFmpegTool.make(
       "a.mkv",
@@ -89,7 +89,7 @@ struct SecondAttemptTests {
     #expect((poster.width, poster.height) == (96, 54))
   }
 
-  /// What holds nothing is still said to hold nothing.
+  /// A file without pictures is still reported as such.
   @Test func nothingIsNothing() throws {
     var bytes = try FFmpegTool.make("a.mkv", Self.picture + ["-c:v", "mpeg4", "-frames:v", "3"])
     let cluster = try #require(Data(bytes).range(of: Data([0x1F, 0x43, 0xB6, 0x75]))).lowerBound

@@ -3,8 +3,8 @@ import Testing
 
 @testable import ReelPicture
 
-/// Colours of an ordinary screen, made signals of BT.2100 by its formulas, come back as they were; what is brighter
-/// than diffuse white (203 cd/m², BT.2408) stays in order.
+/// Colors of an ordinary screen, encoded as BT.2100 signals by its formulas, are restored; anything brighter than
+/// diffuse white (203 cd/m², BT.2408) keeps its order.
 @Suite struct ToneMapperTests {
   private typealias Light = (Double, Double, Double)
 
@@ -18,7 +18,7 @@ import Testing
     let wide = Self.wide(Self.light(colour))
     let signal = Self.signal(wide, transfer)
     let pixel = [signal.0, signal.1, signal.2].map { UInt16((min(1, max(0, $0)) * 65_535).rounded()) }
-    // In front of others, so that one pixel is not all of the picture.
+    // There are other pixels after it, so that one pixel is not the whole picture.
     let shown = ToneMapper(FrameColours(transfer: transfer, isWide: true)).mapped(
       pixel + Array(repeating: 0, count: 300), channels: 3)
     let wanted = [colour.0, colour.1, colour.2]
@@ -35,12 +35,12 @@ import Testing
     let levels = stride(from: 0, to: shown.count, by: 3).map { shown[$0] }
     #expect(zip(levels, levels.dropFirst()).allSatisfy { $0 <= $1 })
     #expect(levels.first == 0 && (levels.last ?? 0) > 245)
-    // A grey stays a grey.
+    // A gray remains gray.
     #expect(
       stride(from: 0, to: shown.count, by: 3).allSatisfy { abs(Int(shown[$0]) - Int(shown[$0 + 2])) <= 2 })
   }
 
-  /// A sky of 1000 cd/m² leaves what is in the shade where it was.
+  /// A sky of 1000 cd/m² leaves the shadows as they were.
   @Test func highlightsDoNotDarkenTheRest() {
     let light = { (nits: Double) in UInt16(Self.pq(nits) * 65_535) }
     let sky = Array(repeating: light(1000), count: 3000)
@@ -56,7 +56,7 @@ import Testing
     #expect(shown == [0, 0, 0, 0x80])
   }
 
-  // MARK: BT.2100, the other way round
+  // MARK: The inverse of BT.2100
 
   private static func light(_ colour: (UInt8, UInt8, UInt8)) -> Light {
     let one = { (byte: UInt8) -> Double in
@@ -66,7 +66,7 @@ import Testing
     return (one(colour.0), one(colour.1), one(colour.2))
   }
 
-  /// BT.2087.
+  /// Converts to BT.2020 as in BT.2087.
   private static func wide(_ light: Light) -> Light {
     (
       0.6274 * light.0 + 0.3293 * light.1 + 0.0433 * light.2,

@@ -20,11 +20,11 @@ struct BitstreamHeaderTests {
     #expect(square.usability.colour == nil)
   }
 
-  /// Of 4:2:0, and of 4:4:4, which only a decoder tells of.
+  /// In 4:2:0, and in 4:4:4, which only a decoder reports.
   @Test(arguments: [SmallAV1.record, [0x81, 0x20, 0, 0] + SmallAV1.sequence(profile: 1)])
   func frameOfAV1MayBeSmaller(record: [UInt8]) throws {
     let frame = [0x12, 0x00] + record.dropFirst(4) + SmallAV1.picture
-    // The container says what a frame does, or what the sequence does.
+    // The container states the size of a frame, or that of the sequence.
     for (width, height, warnings) in [(48, 32, []), (64, 64, [.sizeMismatch])]
       as [(Int, Int, [MediaWarning.Code])]
     {
@@ -90,7 +90,7 @@ struct BitstreamHeaderTests {
     let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 9, 0x65]
     #expect(Array(LengthPrefixedUnits(sample, lengthSize: 4)) == [[0x65, 1]])
     #expect(Array(LengthPrefixedUnits([0, 0, 0, 0, 1], lengthSize: 4)).isEmpty)
-    // Reserved, and taken by players.
+    // A reserved value that players accept.
     let record = bytes("0142001efee1000e6742001eab40501ed3501010602001000428ce3c80")
     let size = AVCConfiguration(record)?.lengthSize ?? 0
     #expect(
@@ -113,7 +113,7 @@ struct BitstreamHeaderTests {
     #expect(SupplementalMessages([6, 147, 0, 18, 0x80]).preferredTransfer == nil)
   }
 
-  /// Behind start codes, behind lengths, and in the record of HEVC.
+  /// After start codes, after lengths, and in the HEVC record.
   @Test func theTransferThatAMessagePrefersIsFound() {
     let message: [UInt8] = [147, 1, 18, 0x80]
     func number(_ codec: AVCodecID, _ packet: [UInt8], _ record: [UInt8]) -> UInt32? {

@@ -4,7 +4,7 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// Files whose room was allocated, and a part of it never filled.
+/// Files whose space was allocated, but only partly filled.
 @Suite struct BlankContentTests {
   private static func sample(_ name: String) throws -> [UInt8] {
     try #require(OpenFile(Checkout.root.appending(path: "Samples/clips/" + name).path)).allBytes
@@ -22,7 +22,7 @@ import Testing
     return bytes
   }
 
-  @Test("an index of samples that are zeros", arguments: [0.5, 0.7, 0.9])
+  @Test("samples that are only zeros count as missing", arguments: [0.5, 0.7, 0.9])
   func byTheIndex(start: Double) throws {
     let whole = try Self.sample("faststart.mp4")
     let before = try Self.read(whole)
@@ -36,10 +36,10 @@ import Testing
   }
 
   @Test(
-    "a gap, after which the file goes on",
+    "a gap of zeros in the middle of the file is found",
     arguments: ["program.mpg", "flash.flv", "matroska.mkv", "vp9.webm"])
   func gap(name: String) throws {
-    // Longer than any unit may be.
+    // Longer than any unit can be.
     var whole = try Self.sample(name)
     let before = try Self.read(whole)
     let middle = whole.count * 6 / 10
@@ -50,23 +50,23 @@ import Testing
     #expect(media.warnings.contains { $0.code == .contentMissing }, "\(media.warnings)")
   }
 
-  @Test("zeros at the end of what gives no account: told, and no more")
+  @Test("zeros at the end are reported, but do not count as truncation, where the format states no length")
   func tail() throws {
     for name in ["flash.flv", "program.mpg"] {
       let media = try Self.read(Self.sample(name) + [UInt8](repeating: 0, count: 300_000))
       #expect(media.truncated != true, "\(name)")
       #expect(media.warnings.contains { $0.code == .contentMissing }, "\(name): \(media.warnings)")
     }
-    // Recorders and recovered files begin so.
+    // Recordings and recovered files may begin like this.
     let media = try Self.read([UInt8](repeating: 0, count: 4096) + Self.sample("transport.ts"))
     #expect(media.truncated != true && media.presentDuration == nil, "\(media.warnings)")
     #expect(media.warnings.map(\.code) == [.contentMissing])
   }
 
-  @Test("a Void of zeros is for nothing else")
+  @Test("a Void element of zeros is not a gap")
   func padding() throws {
     let whole = try Self.sample("matroska.mkv")
-    // The first cluster (RFC 9559, 5.1.3), and before it an element of 300,000 zeros (RFC 8794, 11.3.2).
+    // The first cluster (RFC 9559, 5.1.3), preceded by a Void element of 300,000 zeros (RFC 8794, 11.3.2).
     let cluster = try #require(whole.indices.first { whole[$0...].starts(with: [0x1F, 0x43, 0xB6, 0x75]) })
     var bytes = whole
     let size = 300_000
@@ -77,9 +77,9 @@ import Testing
     #expect(try !Self.read(bytes).warnings.contains { $0.code == .contentMissing })
   }
 
-  /// A file in which zeros are much of the content, with something between them.
+  /// Files whose content has many zeros, interrupted by other data.
   @Test(
-    "what fills a constant rate up, and silence beside pictures, are zeros",
+    "padding to a constant rate, and silence beside pictures, are not gaps",
     .enabled(if: FFmpegTool.path != nil)
   )
   func filledUp() throws {
@@ -100,7 +100,7 @@ import Testing
       #expect(
         media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
         "\(name): \(media.warnings)")
-      // A real gap is found all the same.
+      // A real gap is still found.
       let bytes = file.allBytes
       let middle = bytes.count / 2
       let cut = bytes[..<middle] + [UInt8](repeating: 0, count: bytes.count / 4 + 300_000) + bytes[middle...]
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("a fragment has its silence in one piece", .enabled(if: FFmpegTool.path != nil))
+  @Test("silence stored in one piece in a fragment is not a gap", .enabled(if: FFmpegTool.path != nil))
   func silenceOfAFragment() throws {
     let moving = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=15"]
     let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=7.1:d=15"]
@@ -120,7 +120,7 @@ import Testing
     #expect(gap.truncated == true && gap.warnings.contains { $0.code == .contentMissing }, "\(gap.warnings)")
   }
 
-  @Test("zeros of an attached file are no gap", .enabled(if: FFmpegTool.path != nil))
+  @Test("zeros in an attached file are not a gap", .enabled(if: FFmpegTool.path != nil))
   func attached() throws {
     let black = ["-f", "lavfi", "-i", "color=black:s=640x480", "-frames:v", "1"]
     guard let picture = try FFmpegTool.make("a.bmp", black) else { return }
@@ -132,14 +132,14 @@ import Testing
     }
     let media = try file.read(as: .matroska).media
     #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
-    // They hide none behind them.
+    // A gap after them is still found.
     let gap = [UInt8](repeating: 0, count: 400_000)
     let bytes = file.allBytes
     let behind = try Self.read(Array(bytes.dropLast(9000)) + gap + bytes.suffix(9000))
     #expect(behind.warnings.contains { $0.code == .contentMissing }, "\(behind.warnings)")
   }
 
-  @Test("zeros of a box without media hide no gap behind them", .enabled(if: FFmpegTool.path != nil))
+  @Test("zeros in a box without media do not hide a later gap", .enabled(if: FFmpegTool.path != nil))
   func unused() throws {
     let moving = ["-f", "lavfi", "-i", "testsrc=s=352x288:r=25:d=8"]
     let coded = ["-c:v", "mpeg4", "-b:v", "1M", "-movflags", "frag_keyframe+empty_moov"]
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("black that is not coded, and silence, are zeros", .enabled(if: FFmpegTool.path != nil))
+  @Test("uncompressed black and silence are not gaps", .enabled(if: FFmpegTool.path != nil))
   func plain() throws {
     let black = ["-f", "lavfi", "-i", "color=black:s=320x240:r=5:d=4"]
     let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo:d=20"]
@@ -175,7 +175,7 @@ import Testing
         media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
         "\(name): \(media.warnings)")
     }
-    // Black in a codec that nobody knows.
+    // Black in an unknown codec.
     guard let file = try FFmpegTool.make("d.mov", black + ["-c:v", "rawvideo", "-pix_fmt", "rgb24"]) else {
       return
     }

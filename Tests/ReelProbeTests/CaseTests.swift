@@ -3,7 +3,7 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// The files for which other tools' users reported a fault, with what is true of them (`../shared/cases/cases.tsv`).
+/// Files about which users of other tools reported a fault, with the true facts (`../shared/cases/cases.tsv`).
 @Suite(.enabled(if: Case.all != nil, "needs ../shared/cases"))
 struct CaseTests {
   @Test(arguments: Case.all ?? []) func isTrue(row: Case) throws {
@@ -56,7 +56,7 @@ struct Case: Sendable, CustomTestStringConvertible {
     return abs(number - right) <= tolerance
   }
 
-  /// A number, or a ratio of two.
+  /// Parses a number, or a ratio of two.
   private static func number(_ text: String) -> Double? {
     let parts = text.split(separator: "/").compactMap { Double($0) }
     return parts.count == 2 ? parts[0] / parts[1] : Double(text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// The marks of codecs under the names of others, and under their own.
+/// Start marks of codecs under their own and under other names.
 struct CodecSignTests {
   private static let h264 = bytes(
     "000000016742001eab40501ed35010106020" + "0000000168ce3c80" + "00000165888400")
@@ -45,7 +45,7 @@ struct CodecSignTests {
     Example(claimed: AV_CODEC_ID_MJPEG, packet: jpeg, other: nil),
     Example(claimed: AV_CODEC_ID_MPEG4, packet: mpeg2, other: AV_CODEC_ID_MPEG2VIDEO),
     Example(claimed: AV_CODEC_ID_MPEG4, packet: bytes("000001b300100000000001b6"), other: nil),
-    // The index of a movie in place of its pictures.
+    // A movie's index in place of its pictures.
     Example(
       claimed: AV_CODEC_ID_AV1, packet: bytes("0000006c6d766864"), record: [0x81, 0, 0, 0] + av1,
       other: AV_CODEC_ID_NONE),
@@ -53,11 +53,11 @@ struct CodecSignTests {
     Example(claimed: AV_CODEC_ID_WMV2, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_DVVIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_CINEPAK, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
-    // The length behind the flags, with and without padding.
+    // The length after the flags, with and without padding.
     Example(claimed: AV_CODEC_ID_CINEPAK, packet: [0, 0, 1] + [UInt8](repeating: 4, count: 257), other: nil),
     Example(claimed: AV_CODEC_ID_CINEPAK, packet: [0, 0, 1] + [UInt8](repeating: 4, count: 258), other: nil),
     Example(claimed: AV_CODEC_ID_MSMPEG4V3, packet: bytes("8540001f8b2a9c11"), other: nil),
-    // None that is known here.
+    // No known mark.
     Example(claimed: AV_CODEC_ID_VP9, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
     Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
     Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("3000ff0112345678"), record: theora, other: nil),
@@ -73,7 +73,7 @@ struct CodecSignTests {
       other: AV_CODEC_ID_NONE),
     Example(
       claimed: AV_CODEC_ID_MPEG2VIDEO, packet: bytes("00000120") + mpeg4, other: AV_CODEC_ID_NONE),
-    // With records: a picture of each behind its length.
+    // With records: each picture follows its length.
     Example(
       claimed: AV_CODEC_ID_H264, packet: bytes("000000052801af1d42"), record: hevcRecord,
       other: AV_CODEC_ID_HEVC),
@@ -82,7 +82,7 @@ struct CodecSignTests {
       claimed: AV_CODEC_ID_H263, packet: bytes("000000056588840021"), record: h264Record,
       other: AV_CODEC_ID_H264),
     Example(claimed: AV_CODEC_ID_H264, packet: bytes("000000056588840021"), record: h264Record, other: nil),
-    // The first tag of an FLV, without the bytes that FFmpeg takes from it.
+    // The first tag of an FLV, without the bytes that FFmpeg strips.
     Example(claimed: AV_CODEC_ID_FLV1, packet: [0, 0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),
     Example(claimed: AV_CODEC_ID_VP6F, packet: [0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),
     Example(claimed: AV_CODEC_ID_FLV1, packet: bytes("0000840007812d0212"), other: nil),
@@ -118,7 +118,7 @@ struct CodecSignTests {
     }
   }
 
-  /// Codecs whose frames begin with no mark.
+  /// Codecs whose frames begin without a mark.
   @Test(
     arguments: [
       ("fffb90c400000000", AV_CODEC_ID_MP3), ("fffd84c400000000", AV_CODEC_ID_MP2),
@@ -130,7 +130,7 @@ struct CodecSignTests {
     for claimed in [AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_ALAC, AV_CODEC_ID_FLAC] {
       let isOwn = claimed == codec
       #expect(CodecSign.otherSound(than: claimed, packet: Self.bytes(frame)) == (isOwn ? nil : codec))
-      // A long mark is one everywhere.
+      // A long mark counts under any name.
       #expect(
         CodecSign.otherSound(than: claimed, packet: Self.bytes(frame), isFramed: true)
           == (codec == AV_CODEC_ID_AC3 ? codec : nil))

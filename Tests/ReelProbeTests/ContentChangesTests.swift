@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Pictures and sound that become others in the middle of a file.
+/// Pictures and audio that change in the middle of a file.
 struct ContentChangesTests {
   private func changes(_ bytes: [UInt8], by ways: Set<ProbeMethod> = [.thorough]) throws -> [MediaWarning] {
     let file = try #require(OpenFile(holding: bytes))
@@ -12,7 +12,7 @@ struct ContentChangesTests {
     }
   }
 
-  /// VP8, from the 31st of 50 pictures on half as high.
+  /// VP8 with half the height from the 31st of 50 pictures on.
   @Test func aSizeThatChanges() throws {
     var bytes = SmallMatroska().bytes
     #expect(try changes(bytes) == [])
@@ -27,7 +27,7 @@ struct ContentChangesTests {
     #expect(told.map(\.stated) == [.text("64x48")] && told.map(\.measured) == [.text("64x24")])
   }
 
-  /// A second of one and a second of another, one behind the other.
+  /// A second of one kind followed by a second of another.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
@@ -51,7 +51,7 @@ struct ContentChangesTests {
     #expect(try changes(first + same.dropFirst(head)) == [])
     let joined = first + other.dropFirst(head)
     let told = try changes(joined)
-    // A new record stands between the tags that are looked at anyway.
+    // The new record is in a tag that is read anyway.
     if name == "flv" { #expect(try changes(joined, by: FFmpegReader.quickWays) == told) }
     let picture = told.first { $0.fact == "video" }
     #expect(picture?.stated == .text("64x48") && picture?.measured == .text("96x48"), "\(told)")
@@ -59,7 +59,7 @@ struct ContentChangesTests {
     #expect(sound?.stated == .number(1) && sound?.measured == .number(2), "\(told)")
   }
 
-  /// A broadcast of 4:3 before one of 16:9.
+  /// A 4:3 broadcast followed by a 16:9 one.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [("ts", "mpeg2video"), ("ts", "libx264"), ("ts", "libx265"), ("mpg", "mpeg2video")])
@@ -82,7 +82,7 @@ struct ContentChangesTests {
     #expect(told.map(\.stated) == [.text("1:1")] && told.map(\.measured) == [.text("4:3")], "\(told)")
   }
 
-  /// 4:3 and 16:9 of 720x576, and the middle of a picture that is shown as 4:3.
+  /// 4:3 and 16:9 at 720x576, and the middle of a picture that is displayed as 4:3.
   @Test(
     arguments: [
       (0x23, [], nil), (0x23, extended, "16:15"), (0x33, extended, "64:45"), (0x13, extended, "1:1"),
@@ -97,7 +97,7 @@ struct ContentChangesTests {
 
   private static let extended: [UInt8] = [0, 0, 1, 0xB5, 0x14, 0x8A, 0, 1, 0, 0, 0, 0, 1, 0xB2, 0x44]
 
-  /// As programs join MP4 files: the samples of each have an entry of their own.
+  /// As programs join MP4 files: the samples of each part have their own sample entry.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func anEntryOfTheLastSamples() throws {
     func make(_ size: String, _ channels: Int) throws -> [UInt8]? {
@@ -132,8 +132,8 @@ extension [UInt8] {
     for byte in 0..<4 { self[place + byte] = UInt8(truncatingIfNeeded: number >> (24 - 8 * byte)) }
   }
 
-  /// Adds the sample entry of this name from another file behind that of this one, whose index is at its end, and gives it to
-  /// the samples of the last run.
+  /// Adds another file's sample entry named `name` after the one of this file, whose index is at the end, and assigns
+  /// it to the samples of the last run.
   fileprivate mutating func addEntry(_ name: String, of other: [UInt8]) throws {
     let movie = try #require(lastIndex(of: "moov"))
     let foreign = try #require(other.lastIndex(of: name)) - 4
@@ -145,7 +145,7 @@ extension [UInt8] {
     try #require(count > 1)
     write(2, at: runs + 8 + 12 * (count - 1) + 8)
     write(2, at: place - 4)
-    // Every box around it that begins before and ends behind it.
+    // Every box that contains the whole entry.
     for box in movie..<place where ["moov", "trak", "mdia", "minf", "stbl", "stsd"].contains(kind(at: box)) {
       let start = box - 4
       if start + number(at: start) >= end { write(number(at: start) + entry.count, at: start) }

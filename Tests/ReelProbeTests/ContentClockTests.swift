@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// What headers state of length and pace, held against packets in every container.
+/// Durations and rates that headers state, compared with packets in every container.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct ContentClockTests {
   private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25"]
@@ -20,7 +20,7 @@ struct ContentClockTests {
   @Test(arguments: ["with an index", "without one"]) func aMatroskaOfManyClustersIsHeldToItsLastOne(
     kind: String
   ) throws {
-    // More blocks than are read from the beginning.
+    // More blocks than are read at the beginning.
     guard
       let file = try FFmpegTool.make(
         "a.mkv",
@@ -47,7 +47,7 @@ struct ContentClockTests {
     #expect(warning.stated == .number(3600))
   }
 
-  /// More blocks than are read from the beginning, and no cluster behind them.
+  /// More blocks than are read at the beginning, and no cluster after them.
   @Test func aMatroskaOfOneClusterIsHeldToItsLastBlock() throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=60:duration=20"]
     let one = ["-g", "10000", "-cluster_time_limit", "30000", "-cluster_size_limit", "100000000"]
@@ -67,14 +67,14 @@ struct ContentClockTests {
     }
   }
 
-  /// A recording of a screen, with pictures only while it changes, and no sound.
+  /// A screen recording without audio, with pictures only while the screen changes.
   private static let screen = [
     "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=5:duration=100", "-vf",
     "select=lt(t\\,5)+between(t\\,30\\,35)+between(t\\,70\\,75)+gte(t\\,99.7)", "-fps_mode", "vfr",
   ]
   private static let vp8 = ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"]
 
-  /// How long the last picture stays only the header knows; it is right as long as others stayed so long.
+  /// Only the header knows how long the last picture is displayed; it is trusted up to the longest other pause.
   @Test(arguments: [("a.webm", vp8), ("a.mkv", h264 + ["-bf", "0"])])
   func aRecordingWithPausesLastsAsItsHeaderSays(name: String, coded: [String]) throws {
     guard var bytes = try FFmpegTool.make(name, Self.screen + coded)?.allBytes else { return }
@@ -83,7 +83,7 @@ struct ContentClockTests {
       field.write(claim.bitPattern, into: &bytes)
       for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .matroska) {
         let isDenied = claim != duration * 1000
-        // FFmpeg writes the average of all steps for that of a frame into some of these.
+        // For some of these FFmpeg writes the average step as the duration of a frame.
         let found = try #require(media.duration)
         #expect(abs(found - duration) < (isDenied ? 1.5 : 0.01), "\(claim) \(found)")
         #expect(media.durationSource == (isDenied ? .packets : .container))
@@ -92,8 +92,8 @@ struct ContentClockTests {
     }
   }
 
-  /// Pictures that belong before the pause are stored behind the one that ends it, in a cluster of their own: no cluster
-  /// spans more than 32 seconds.
+  /// Pictures from before the pause are stored after the one that ends it, in a separate cluster: no cluster spans
+  /// more than 32 seconds.
   @Test(arguments: [1, 5, 9.9]) func picturesInAnotherOrderMayPause(pause: Double) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=10"]
     let late = ["-vf", "setpts=PTS+gt(T\\,\(pause))*40/TB", "-fps_mode", "vfr"]
@@ -105,7 +105,7 @@ struct ContentClockTests {
     }
   }
 
-  /// The same of slow pictures beside sound that goes on.
+  /// Reordered slow pictures beside continuous audio.
   @Test(arguments: ["a.mkv", "a.flv"]) func slowPicturesInAnotherOrderMayPause(name: String) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=60"]
     let tone = ["-f", "lavfi", "-i", "sine=d=60", "-c:a", "aac"]
@@ -118,7 +118,7 @@ struct ContentClockTests {
     }
   }
 
-  /// One a minute, so that each is alone in its cluster.
+  /// Up to a minute apart, so that each picture is alone in its cluster.
   @Test(arguments: [20, 60]) func pictures(secondsApart: Int) throws {
     let source = [
       "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1/\(secondsApart):duration=\(30 * secondsApart)",
@@ -132,7 +132,7 @@ struct ContentClockTests {
     }
   }
 
-  /// Pictures that wait to be shown for longer than ten seconds, as few of them come in that time.
+  /// Pictures with a decoding delay of more than ten seconds, because they are so far apart.
   @Test(arguments: [("1/5", 60), ("1/10", 120), ("1/7", 140)], [0, 3]) func slowPicturesOfATransportStream(
     rate: (text: String, seconds: Int), reordered: Int
   ) throws {
@@ -150,7 +150,7 @@ struct ContentClockTests {
     }
   }
 
-  /// Pictures in another order before a pause: the one that ends it is stored before the last that precede it.
+  /// Reordered pictures before a pause: the one that ends it is stored before the last ones that precede it.
   @Test(arguments: [1, 2, 3]) func picturesOfATransportStreamInAnotherOrderMayPause(reordered: Int) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=60"]
     let tone = ["-f", "lavfi", "-i", "sine=d=60", "-c:a", "aac"]
@@ -165,7 +165,7 @@ struct ContentClockTests {
     }
   }
 
-  /// A cluster takes its time from the block that begins it, which may be one that is shown long after those behind it.
+  /// A cluster's timestamp is that of its first block, which may be displayed long after the following ones.
   @Test(arguments: [("-cluster_size_limit", "2000"), ("-cluster_time_limit", "100")], [1, 2, 5])
   func clustersMayStepBackWherePicturesGoOn(limit: (String, String), rate: Int) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate):duration=40"]
@@ -178,7 +178,7 @@ struct ContentClockTests {
     }
   }
 
-  /// The same where a long step ahead of pictures and sound would be a clock that starts anew.
+  /// Pauses that would count as a restarted clock if pictures and audio made the step together.
   @Test(arguments: [
     ("a.flv", h264), ("a.flv", h264 + ["-bf", "3"]), ("a.flv", ["-c:v", "flv"]),
     ("b.flv", h264 + ["-flvflags", "no_duration_filesize"]),
@@ -195,7 +195,7 @@ struct ContentClockTests {
     }
   }
 
-  /// As where a live stream was published anew, or the header tells that nothing stays.
+  /// As after a live stream was published again, or where the header shows that no picture is displayed that long.
   @Test(arguments: [false, true]) func anFLVThatBeginsAnewDoesNotPause(isPublished: Bool) throws {
     let coded = Self.h264 + ["-bf", "0"] + (isPublished ? ["-flvflags", "no_duration_filesize"] : [])
     guard let bytes = try FFmpegTool.make("a.flv", FFmpegTool.picture + coded)?.allBytes else { return }
@@ -225,7 +225,7 @@ struct ContentClockTests {
     }
   }
 
-  /// As where files were joined, or packets lost.
+  /// As after files were joined or packets were lost: the continuity counters do not continue.
   @Test func aTransportStreamThatIsNotCountedOnStartsAnew() throws {
     let few = ["-c:v", "libx264", "-pix_fmt", "yuv420p"]
     let later = few + ["-output_ts_offset", "60"]
@@ -238,7 +238,7 @@ struct ContentClockTests {
     }
   }
 
-  /// Of some pictures a remuxer left out the time, or several are in one packet, of which the first has one.
+  /// A remuxer omitted some pictures' timestamps, or several share a packet, of which only the first has one.
   @Test(arguments: ["mpeg2video", "libx264"], [2, 3, 5]) func picturesWithoutTimesCount(
     encoder: String, every: Int
   )
@@ -251,7 +251,7 @@ struct ContentClockTests {
     for at in stride(from: 0, to: bytes.count, by: 188) where bytes[at + 1] & 0x40 != 0 {
       let start = at + 4 + (bytes[at + 3] & 0x20 != 0 ? Int(bytes[at + 4]) + 1 : 0)
       guard start + 9 < at + 188, bytes[start..<(start + 4)].elementsEqual([0, 0, 1, 0xE0]) else { continue }
-      // All but every second, third or fifth one.
+      // Only every second, third or fifth timestamp is kept.
       if number % every != 0 { bytes[start + 7] &= 0x3F }
       number += 1
     }
@@ -263,7 +263,7 @@ struct ContentClockTests {
     }
   }
 
-  /// The main header has the rate and the size of one of them.
+  /// The main header has the rate and the size of only one of them.
   @Test func anAVIOfTwoVideosDoesNotContradictItself() throws {
     let other = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=50:duration=2"]
     let arguments = ["-map", "0", "-map", "1", "-c:v", "mpeg4"]
@@ -298,7 +298,7 @@ struct ContentClockTests {
     #expect(!plain.warnings.contains { $0.code == .clockJumps })
   }
 
-  /// As the one above, with other names for the streams of each part.
+  /// As above, but each part has other stream identifiers.
   @Test func transportStreamsOfOtherNamesAreAddedUp() throws {
     func part(_ names: Int, from start: Int = 0) throws -> [UInt8]? {
       let ids = ["-streamid", "0:\(names)", "-streamid", "1:\(names + 1)", "-mpegts_start_pid", "\(names)"]
@@ -320,7 +320,7 @@ struct ContentClockTests {
     #expect(abs((media.duration ?? 0) - 4) < 0.3 && media.warnings == [], "\(media.warnings)")
   }
 
-  /// So large that only windows of it are read.
+  /// Large enough that only windows of it are read.
   @Test func aLargeTransportStreamThatJumpsIsAddedUp() throws {
     let noise = [
       "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25:duration=8", "-c:v", "libx264", "-preset",
@@ -345,7 +345,7 @@ struct ContentClockTests {
     #expect(abs((plain.duration ?? 0) - 8) < 0.2)
   }
 
-  /// From some size on only windows are looked at, which lie apart.
+  /// From a certain size on, only windows far apart are read.
   @Test(arguments: [(false, 24), (true, 4)])
   func transportStreamsThatAreJustLargeEnoughForWindows(isFar: Bool, windows: Int) throws {
     let padded = ["-c:v", "mpeg2video", "-muxrate", "8M", "-pat_period", "1"]
@@ -362,7 +362,7 @@ struct ContentClockTests {
     }
   }
 
-  /// Between the windows of a large file that are looked at lies what was left out, and that is no frame's length.
+  /// The gap between two windows of a large file is no frame's duration.
   @Test(arguments: [("a.ts", "libx264"), ("a.ts", "mpeg2video"), ("a.m2ts", "libx264")])
   func aLargeTransportStreamHasTheRateOfItsPictures(name: String, encoder: String) throws {
     let pictures = [
@@ -379,7 +379,7 @@ struct ContentClockTests {
     }
   }
 
-  /// Of a large file only both ends are looked at, and what lies between is no packet's length.
+  /// Only both ends of a large file are read, and the gap between them is no packet's duration.
   @Test(arguments: [("a.wmv", "wmv2", "wmav2"), ("a.flv", "flv", "libmp3lame"), ("a.mkv", "mpeg4", "ac3")])
   func aLargeFileLastsAsLongAsItsPictures(name: String, video: String, sound: String) throws {
     let sources = [
@@ -398,7 +398,7 @@ struct ContentClockTests {
     #expect(media.video?.frameRate?.value == 25 && media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// Little more than the two ends of it, so that the places between touch.
+  /// Little larger than both ends, so that the places between touch.
   @Test(arguments: [4, 6, 7, 8, 10, 14]) func aMiddlingASFIsEven(seconds: Int) throws {
     let sources = [
       "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=\(seconds)", "-f", "lavfi", "-i",
@@ -411,7 +411,7 @@ struct ContentClockTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// As capture cards and editors write them: an empty chunk stands for a frame that was dropped.
+  /// As capture cards and editors write it: an empty chunk stands for a dropped frame.
   @Test func framesThatAnAVILeavesOutTakeTheirTime() throws {
     let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-fps_mode", "vfr"]
     let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=4"]
@@ -421,7 +421,7 @@ struct ContentClockTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// However few they are: the frames are counted, not timed.
+  /// However few there are: frames are counted, not timed.
   @Test func theRateOfAnAVIThatLeavesOutTwoFramesIsExact() throws {
     let arguments = ["-c:v", "mpeg4", "-vf", "select='not(eq(n,100)+eq(n,150))'", "-fps_mode", "vfr"]
     let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=8"]
@@ -431,7 +431,7 @@ struct ContentClockTests {
     #expect(media.video?.frameRate?.description == "25/1" && media.video?.variableFrameRate == false)
   }
 
-  /// FFmpeg's index leaves out those that are dropped at the end.
+  /// FFmpeg's index omits frames dropped at the end.
   @Test func framesThatAnAVIDropsAtItsEndTakeTheirTime() throws {
     let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=8"]
     guard var bytes = try FFmpegTool.make("a.avi", long + ["-c:v", "mpeg4"])?.allBytes else { return }
@@ -451,7 +451,7 @@ struct ContentClockTests {
     // The index follows.
     let index = list + Int(number(list - 4))
     let chunk = Array("00dc".utf8) + [0, 0, 0, 0]
-    // Where each chunk begins, from "movi" on.
+    // The offset of each chunk, from "movi" on.
     let entries = (0..<Int(dropped)).flatMap { place in
       let offset = index - list + place * chunk.count
       return Array("00dc".utf8) + [0, 0, 0, 0] + (0..<4).map { UInt8(truncatingIfNeeded: offset >> (8 * $0)) }
@@ -496,7 +496,7 @@ struct ContentClockTests {
     #expect((try read(bytes, as: .flv).video?.bitRate != nil) == isKept)
   }
 
-  /// What is done to the time of each tag, in milliseconds, and whether that is a jump.
+  /// How each tag's timestamp, in milliseconds, is changed.
   enum TagTimes: String, CaseIterable {
     case gap, overflow, negative, negativeWithoutSign
 
@@ -561,7 +561,7 @@ struct ContentClockTests {
     }
   }
 
-  /// As people join files: one put behind the other.
+  /// Files joined by plain concatenation.
   @Test(arguments: [
     ("a.mkv", "libx264", "aac", ""), ("a.mkv", "libx264", "aac", "-live 1"),
     ("a.webm", "libvpx", "libopus", ""), ("a.ogv", "libtheora", "libvorbis", ""),
@@ -579,7 +579,7 @@ struct ContentClockTests {
         #expect(abs((media.duration ?? 0) - 2 * Double(parts)) < 0.2, "\(media.duration ?? 0)")
         #expect(media.video?.frameRate?.value == 25)
         #expect(media.video?.variableFrameRate == false)
-        // The header of the first tells of that only.
+        // The first header describes only the first part.
         let codes = media.warnings.map(\.code)
         #expect(codes.contains(.clockJumps), "\(codes)")
         #expect(Set(codes).isSubset(of: [.clockJumps, .durationMismatch]), "\(codes)")
@@ -587,7 +587,7 @@ struct ContentClockTests {
     }
   }
 
-  /// FFmpeg shows only the first of these.
+  /// FFmpeg shows only the first part of these.
   @Test(arguments: [("a.flv", "flv", "libmp3lame"), ("a.wmv", "wmv2", "wmav2")])
   func anotherFileBehindTheFirstIsNamed(name: String, video: String, sound: String) throws {
     guard let part = try make(name, ["-c:v", video, "-c:a", sound]),
@@ -598,7 +598,7 @@ struct ContentClockTests {
     #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" })
   }
 
-  /// FFmpeg counts the pictures of all parts by the clock of the first, and goes by its size.
+  /// FFmpeg counts the pictures of all parts by the first part's clock and uses its size.
   @Test func anAVIOfPartsThatAreNotAlike() throws {
     func part(_ size: String, _ rate: Int, _ seconds: Int) throws -> [UInt8]? {
       try FFmpegTool.make(
@@ -641,7 +641,7 @@ struct ContentClockTests {
     #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 16_000)])
   }
 
-  /// Windows of a large one lie further apart than a clock may step.
+  /// The windows of a large file are further apart than a clock may step.
   @Test func aMultiplexThatGoesOnUnderOtherIdentifiersIsOne() throws {
     func part(_ flags: [String]) throws -> [UInt8]? {
       let source = [
@@ -659,7 +659,7 @@ struct ContentClockTests {
     #expect(media.warnings == [])
   }
 
-  /// Only the first of the pictures in a packet has a time.
+  /// Only the first picture in a packet has a timestamp.
   @Test func picturesThatShareAPacketOfAProgramStreamCount() throws {
     let source = [
       "-f", "lavfi", "-i", "testsrc=size=320x240:rate=25:duration=8", "-f", "lavfi", "-i",
@@ -701,7 +701,7 @@ struct ContentClockTests {
     ([0x54, 0, 0xE9, 0, 0x74, 0], "Tét"),
   ])
   func tagsOfAnAVIAreDecoded(text: [UInt8], title: String) throws {
-    // As long as the longest of them.
+    // As long as the longest of the titles.
     guard var bytes = try make("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2", "-metadata", "title=abcdef"]) else {
       return
     }
@@ -718,7 +718,7 @@ struct ContentClockTests {
     #expect(media.presentDuration.map { $0 < 1.8 } == true)
   }
 
-  /// OpenDML: a second of pictures in what `RIFF AVIX` carries on.
+  /// OpenDML: one second of pictures in a `RIFF AVIX` continuation.
   @Test func anAVIThatGoesOnAndAnotherAreCounted() throws {
     guard let part = try make("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2"]) else { return }
     let list = try #require(part.position(of: "movi"))
@@ -739,7 +739,7 @@ struct ContentClockTests {
     #expect(media.warnings.contains { $0.code == .clockJumps }, "\(media.warnings)")
   }
 
-  /// As satellite cards record them: sixteen bytes of error correction behind each packet.
+  /// As satellite cards record: sixteen bytes of error correction follow each packet.
   @Test(arguments: [3, 40]) func packetsOf204BytesAreFollowed(seconds: Int) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=\(seconds)"]
     let coded = Self.h264 + ["-b:v", "300k", "-muxrate", "2M"]
@@ -750,7 +750,7 @@ struct ContentClockTests {
     let media = try read(whole + whole, as: .mpegTS)
     #expect(abs((media.duration ?? 0) - 2 * Double(seconds)) < 0.3, "\(media.duration ?? 0)")
     #expect(media.warnings.map(\.code) == [.clockJumps], "\(media.warnings)")
-    // The control bits of a key.
+    // The scrambling control bits.
     let scrambled = packets.flatMap { packet in
       let id = Int(packet[1] & 0x1F) << 8 | Int(packet[2])
       var changed = packet
@@ -769,7 +769,7 @@ struct ContentClockTests {
     #expect(try read(bytes, as: .ogg).title == "Tide")
   }
 
-  /// Tracks of sound may count samples, so that durations are of other units; no other rate means that.
+  /// Audio tracks may count samples, so that durations have other units; no other rate has that meaning.
   @Test func aRateOfNoSoundExcusesNoDurationOfAnMXF() throws {
     let arguments = ["-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-ar", "48000"]
     guard var bytes = try make("a.mxf", arguments) else { return }
@@ -792,7 +792,7 @@ struct ContentClockTests {
     #expect(try read(bytes, as: .asf).createdAt == nil)
   }
 
-  /// Bytes that were put in, lost or written over in the middle: what follows them is there.
+  /// Bytes inserted, lost or overwritten in the middle: what follows them is still read.
   @Test(arguments: [
     ("a.mkv", ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "1000"]),
     ("a.mkv", ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "1000", "-live", "1"]),
@@ -817,7 +817,7 @@ struct ContentClockTests {
         let media = try read(Array(whole[..<place]) + added + whole[(place + lost)...], as: container)
         let what = "\(name) \(codecs), \(seconds) s, \(lost) lost, \(added.count) put in: \(media.warnings)"
         #expect(abs((media.duration ?? 0) - length) < 0.05 * length, "\(media.duration ?? 0), \(what)")
-        // A file that says how long it is is cut off where bytes are lost; what was written over moves nothing.
+        // A file that states its size is truncated if bytes are lost; overwriting bytes moves nothing.
         let isNamed = media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" }
         #expect(isNamed || media.truncated == true || lost == added.count, "\(what)")
         #expect(!media.warnings.contains { $0.code == .durationMismatch }, "\(what)")
@@ -825,7 +825,7 @@ struct ContentClockTests {
     }
   }
 
-  /// A part of a live recording that was sent twice.
+  /// Part of a live recording, sent twice.
   @Test func aPartThatWasSentTwiceCutsNothingOff() throws {
     let codecs = ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "500", "-live", "1"]
     guard let whole = try make("a.mkv", codecs) else { return }
@@ -848,7 +848,7 @@ struct ContentClockTests {
     #expect(try read(Array(whole.dropLast(whole.count / 3)), as: .asf).truncated == true)
   }
 
-  /// Where the tick is that of every writer, a rate that the times contradict is one that nobody changed with them.
+  /// Where the tick is the usual one, a rate that the timestamps contradict was simply not adjusted to them.
   @Test(arguments: [("a.mkv", h264), ("a.webm", vp8)]) func slowMotionLastsAsLongAsItsTimesSay(
     name: String, coded: [String]
   ) throws {
@@ -859,14 +859,14 @@ struct ContentClockTests {
     #expect(abs((media.duration ?? 0) - 3.98) < 0.1)
     #expect(media.video?.frameRate?.description == "30/1")
     #expect(media.warnings.allSatisfy { $0.fact == "video.frameRate" }, "\(media.warnings)")
-    // Another tick may be what is wrong.
+    // With another tick, the tick may be what is wrong.
     let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83, 0x0F, 0x42, 0x40]))
     bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x1E, 0x84, 0x80])
     let slowed = try read(bytes, as: container)
     #expect(slowed.warnings.contains { $0.fact == "duration" }, "\(slowed.warnings)")
   }
 
-  /// The last packet of sound has fewer frames than the others, and more than one.
+  /// The last audio packet has fewer frames than the others, but more than one.
   @Test(
     arguments: [("a.ts", "aac"), ("a.ts", "mp2"), ("a.m2ts", "ac3"), ("a.mpg", "mp2"), ("a.mpg", "ac3")],
     [2.0, 3.3])
@@ -882,7 +882,7 @@ struct ContentClockTests {
     #expect(abs((quick ?? 0) - (all ?? 0)) < 0.06, "\(quick ?? 0) \(all ?? 0)")
   }
 
-  /// Multiplexers list what is not on air, too.
+  /// Multiplexers also list streams that are not on air.
   @Test func aVideoWithoutPacketsIsNotShown() throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=96x48:rate=25:duration=2"]
     let maps = ["-map", "0:v", "-map", "2:v", "-map", "1:a"]

@@ -2,15 +2,15 @@ import Foundation
 import Testing
 import ReelTestSupport
 
-/// The real files beside the project, with what two independent readers agree on (`truth.tsv`).
+/// The real files beside the project, with the facts on which two independent readers agree (`truth.tsv`).
 struct Corpus: Sendable {
   let folder: String
   let files: [CorpusFile]
 
-  /// The folder of this package.
+  /// The root folder of this package.
   static let package = Checkout.root.path
 
-  /// From `REEL_CORPUS`, else `../shared/corpus` beside the package; nil where neither is there.
+  /// The folder in `REEL_CORPUS`, otherwise `../shared/corpus` beside the package; nil if neither exists.
   static let beside: Corpus? = {
     let candidates = [ProcessInfo.processInfo.environment["REEL_CORPUS"], package + "/../shared/corpus"]
     return candidates.compactMap { $0 }.compactMap(Corpus.init).first
@@ -25,11 +25,11 @@ struct Corpus: Sendable {
   func open(_ file: CorpusFile) -> OpenFile? { OpenFile(folder + "/" + file.path) }
 }
 
-/// A row of `truth.tsv`; what is unsettled there is nil.
+/// A row of `truth.tsv`; unsettled facts are nil.
 struct CorpusFile: Sendable, CustomTestStringConvertible {
   let path: String
   let kind: String?
-  /// FFmpeg's name of the demuxer.
+  /// FFmpeg's name for the demuxer.
   let format: String
   let shownWidth: Int?
   let shownHeight: Int?
@@ -41,7 +41,7 @@ struct CorpusFile: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { path }
 
-  /// Whether it is in one of the containers that Reel takes in.
+  /// Whether the container is one that Reel accepts.
   var isReels: Bool {
     let formats = [
       "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "mpegts", "mpeg", "flv", "avi", "ogg", "asf", "mxf",

@@ -2,13 +2,13 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// What is measured on the real files beside the project, against what two independent readers agree on.
+/// Facts measured on the real files beside the project, compared with those on which two independent readers agree.
 @Suite(.enabled(if: Corpus.beside != nil, "needs ../shared/corpus or REEL_CORPUS"))
 struct CorpusTests {
-  /// Files where the two readers agree and the bytes say otherwise.
+  /// Files about which both readers agree, but whose bytes prove otherwise.
   static let settledByTheBytes: [String: String] = [
-    // An MP4 with one `soun` track, `mp4a` with an `esds` of audio object type 42 (USAC). Other readers fail
-    // because they have no decoder for it; nothing is wrong with the file.
+    // An MP4 with one `soun` track, `mp4a` with an `esds` of audio object type 42 (USAC). The other readers fail
+    // because they have no decoder for it; the file is intact.
     "mozilla+mp4parse-rust/sine-3s-xhe-aac-44khz-mono.mp4": "audio"
   ]
 
@@ -37,7 +37,7 @@ struct CorpusTests {
     return media.video == nil ? "audio" : "video"
   }
 
-  /// `truth.tsv`: as shown, 2 pixels or 1 % apart is equal.
+  /// `truth.tsv` has displayed sizes; a difference of 2 pixels or 1 % counts as equal.
   private func expectSizes(of video: VideoFacts?, like file: CorpusFile) {
     if let width = file.storedWidth { #expect(video?.storedWidth == width) }
     if let height = file.storedHeight { #expect(video?.storedHeight == height) }

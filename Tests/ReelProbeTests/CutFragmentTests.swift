@@ -4,7 +4,7 @@ import ReelProbe
 import Testing
 import ReelTestSupport
 
-/// A fragmented file that ends anywhere was cut off; that is another thing than to be damaged.
+/// A fragmented file that ends early was truncated, which is not the same as damaged.
 struct CutFragmentTests {
   private static let sample = Checkout.root
     .appendingPathComponent("Samples/clips/fragmented.mp4")
@@ -12,7 +12,7 @@ struct CutFragmentTests {
   @Test func aCutFragmentIsTruncated() throws {
     let bytes = Array(try Data(contentsOf: Self.sample))
     var refused = 0
-    // Every cut behind the index, in small steps: within a fragment's index, within its media, between both.
+    // Every cut after the index, in small steps: within a fragment's index, within its media, and between both.
     for length in stride(from: bytes.count / 5, to: bytes.count, by: 97) {
       let file = try #require(OpenFile(holding: Array(bytes.prefix(length))))
       do throws(ProbeError) {

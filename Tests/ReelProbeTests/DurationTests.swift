@@ -3,7 +3,7 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// Files whose header does not tell how long they are, or tells something else.
+/// Files whose header does not state their duration, or states a wrong one.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct DurationTests {
   private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10"]
@@ -24,7 +24,7 @@ struct DurationTests {
     #expect(reading.media.truncated != true)
   }
 
-  /// Subtitles and metadata may go on for as long as they like. The movie's header counts them by right.
+  /// Subtitles and metadata may last longer than the pictures. The movie's header rightly counts them.
   @Test(arguments: ["a.mp4", "a.mov"]) func whatOutlastsThePicturesIsNotShown(name: String) throws {
     let text = try TemporaryFolder()
     try text.write(Array("1\n00:00:00,000 --> 00:10:00,000\nhello\n".utf8), to: "a.srt")
@@ -37,8 +37,8 @@ struct DurationTests {
   }
 
   @Test func whereTheLimitComesFirstTheRestIsEstimated() throws {
-    // More blocks than are looked at before the end is looked for, in clusters that do not say where they end, of which
-    // the last is longer than what is looked through for one, and no more to be read than leaves half of it for FFmpeg.
+    // The file has more blocks than are scanned before the end is looked up, and clusters of unknown size, the last of
+    // which is longer than the stretch searched for one. The limit on bytes leaves half of them for FFmpeg.
     let long = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=50:duration=50"]
     let few = ["-live", "1", "-g", "2000", "-b:v", "2M", "-cluster_time_limit", "30000"]
     let large = ["-cluster_size_limit", "50000000", "-deadline", "realtime", "-cpu-used", "8"]
@@ -52,7 +52,7 @@ struct DurationTests {
     #expect(whole.durationSource == .packets && abs((whole.duration ?? 0) - 50) < 0.1)
   }
 
-  /// A browser's recorder does not know how large a cluster becomes.
+  /// A browser's recorder does not know how large a cluster will be.
   @Test func theLastClusterIsFoundWhereNoneSaysItsSize() throws {
     let long = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=60"]
     guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + ["-live", "1", "-g", "50"]) else {
@@ -83,7 +83,7 @@ struct DurationTests {
     #expect(media.bitRate.map { $0 > 1000 } == true)
   }
 
-  /// The header is of the samples that the index has (ISO/IEC 14496-12, 8.8.2); what else it says, it says of nothing.
+  /// The header describes the samples in the index (ISO/IEC 14496-12, 8.8.2); any excess in it is wrong.
   @Test func aHeaderBesideFragmentsIsOfTheIndex() throws {
     let arguments = Self.h264 + ["-g", "10", "-movflags", "frag_keyframe"]
     guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
@@ -96,7 +96,7 @@ struct DurationTests {
     #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
   }
 
-  /// All ones mean that it is unknown (ISO/IEC 14496-12, 8.2.2.3); read as a number they are 49 days.
+  /// All ones mean unknown (ISO/IEC 14496-12, 8.2.2.3); read as a number they are 49 days.
   @Test func fragmentsUnderAHeaderOfOnesAreCounted() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
     guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
@@ -107,7 +107,7 @@ struct DurationTests {
     #expect(media.warnings == [])
   }
 
-  /// One of the tracks begins three seconds later, by an edit list or by the times of its fragments.
+  /// One of the tracks begins three seconds later, by an edit list or by the timestamps of its fragments.
   @Test(arguments: [[0, 1], [1, 0]]) func fragmentsWaitAsOneIndexDoes(order: [Int]) throws {
     let inputs = [FFmpegTool.picture, FFmpegTool.tone]
     let late = ["-itsoffset", "3"] + inputs[order[0]] + inputs[order[1]] + Self.h264 + ["-c:a", "aac"]
@@ -121,7 +121,7 @@ struct DurationTests {
     }
   }
 
-  /// What rounding adds to them a policy would refuse.
+  /// An excess from rounding would violate policies.
   @Test func evenSecondsOfFragmentsAreEven() throws {
     let source = [
       "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=6", "-f", "lavfi", "-i",
@@ -132,7 +132,8 @@ struct DurationTests {
     for media in try file.readBothWays(as: .mp4) { #expect(media.duration == 6) }
   }
 
-  /// An edit of no duration goes on to the end of all fragments (ISO/IEC 14496-12, 8.6.6); one that ends before is named.
+  /// An edit of zero duration lasts to the end of all fragments (ISO/IEC 14496-12, 8.6.6); one that ends earlier is
+  /// reported.
   @Test func theEditListOfFragmentsCounts() throws {
     let arguments = Self.h264 + ["-bf", "2", "-movflags", "frag_keyframe+empty_moov+delay_moov"]
     guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
@@ -154,7 +155,7 @@ struct DurationTests {
     #expect(short.warnings.map(\.code) == [.claimUnchecked] && short.warnings.first?.fact == "duration")
   }
 
-  /// What several edits show is added up.
+  /// The durations of several edits are added up.
   @Test(arguments: [(1200, 800, false), (600, 600, true)])
   func severalEditsOfFragmentsCount(first: UInt64, second: UInt64, isShort: Bool) throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov+delay_moov+default_base_moof"]
@@ -192,7 +193,7 @@ struct DurationTests {
     }
   }
 
-  /// As files are that were remuxed from Matroska.
+  /// As in files remuxed from Matroska.
   @Test(arguments: [60, 120, 240], ["", "frag_keyframe+empty_moov"]) func timesInMillisecondsAreEven(
     rate: Int, flags: String
   ) throws {
@@ -211,7 +212,7 @@ struct DurationTests {
     for media in try uneven.readBothWays(as: .mp4) { #expect(media.video?.variableFrameRate == true) }
   }
 
-  /// Between two fragments: nothing but the index in front of them says that more should follow.
+  /// Cut between two fragments: only the index before them shows that more should follow.
   @Test func fragmentsThatAnIndexMissesAreTruncated() throws {
     let arguments = Self.h264 + ["-g", "10", "-movflags", "dash+global_sidx+frag_keyframe"]
     guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
@@ -253,7 +254,7 @@ struct DurationTests {
 }
 
 extension [UInt8] {
-  /// A Matroska file that does not say where its clusters end (RFC 8794, 6.2).
+  /// The bytes of a Matroska file with unknown cluster sizes (RFC 8794, 6.2).
   fileprivate var withClustersOfUnknownSize: [UInt8] {
     let mark: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
     var (bytes, place) = (self, 0)

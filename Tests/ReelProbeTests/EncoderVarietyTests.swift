@@ -4,8 +4,8 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// What encoders can write into a bitstream, in containers that say less: all ways must tell the same, and what is
-/// only in the bitstream must be seen.
+/// Variations that encoders can write into a bit stream, in containers that state less. All ways of reading must
+/// agree, and facts that are only in the bit stream must be found.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct EncoderVarietyTests {
   static let h264: [[String]] = [
@@ -34,7 +34,7 @@ struct EncoderVarietyTests {
     ["-pix_fmt", "gray"],
   ]
 
-  /// Codecs whose headers Reel reads itself.
+  /// Codecs whose headers Reel parses itself.
   static let open: [[String]] = [
     ["-c:v", "libvpx"], ["-c:v", "libvpx", "-vf", "scale=66:50,setsar=4/3"],
     ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "5"],
@@ -64,7 +64,7 @@ struct EncoderVarietyTests {
       in: ["a.webm", "a.mp4"], frames: 40, ["-pix_fmt", "yuv420p"] + options + Self.live)
   }
 
-  /// As a browser records, and as a player is fed: without a duration, in fragments.
+  /// As recorded by a browser and as streamed to a player: without a duration, in fragments.
   static let live = ["-live", "1", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
 
   @Test(arguments: [
@@ -79,7 +79,7 @@ struct EncoderVarietyTests {
     #expect(try made.read(as: container).method == .header)
   }
 
-  /// A size in Matroska's track entry that the bitstream contradicts.
+  /// A size in Matroska's track entry that the bit stream contradicts.
   @Test(arguments: ["libvpx", "libvpx-vp9", "libaom-av1"]) func aTrackThatLiesAboutTheSizeIsNotBelieved(
     encoder: String
   ) throws {
@@ -88,7 +88,7 @@ struct EncoderVarietyTests {
       FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
     guard let made else { return }
     var bytes = made.allBytes
-    // PixelWidth and PixelHeight (RFC 9559, 5.1.4.1.28.6), a byte each.
+    // PixelWidth and PixelHeight (RFC 9559, 5.1.4.1.28.6), one byte each.
     let width = try #require(bytes.position(of: [0xB0, 0x81, 64, 0xBA, 0x81, 48]))
     bytes[width + 2] = 100
     for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .matroska) {
@@ -104,7 +104,8 @@ struct EncoderVarietyTests {
     FFmpegTool.expectAllWaysAgree(in: ["a.mp4", "a.mkv"], frames: 40, arguments + Self.live)
   }
 
-  /// Where FFmpeg guesses times, by what a decoder says; and where there are too few frames to see their rate.
+  /// Where FFmpeg guesses timestamps from what a decoder reports, and where there are too few frames to determine a
+  /// rate.
   @Test(arguments: [("a.mpg", 12), ("a.mpg", 40), ("a.avi", 40), ("a.ts", 12), ("a.ts", 1), ("a.m2ts", 40)])
   func h264IsTheSameAllWaysWithoutTimes(name: String, frames: Int) throws {
     for options in [[], ["-bf", "0"], ["-flags", "+ildct+ilme"], ["-x264-params", "pulldown=double"]] {
@@ -120,7 +121,7 @@ struct EncoderVarietyTests {
     FFmpegTool.expectAllWaysAgree(in: ["a.mp4"], frames: 40, arguments + Self.live)
   }
 
-  /// Most of what has no header is one of these.
+  /// Most streams without a header have one of these codecs.
   @Test(arguments: [
     ("libx264", "a.ts"), ("libx265", "a.ts"), ("libx264", "live.mp4"), ("libvpx", "live.webm"),
   ])
@@ -129,11 +130,11 @@ struct EncoderVarietyTests {
       name,
       FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p"] + (name == "a.ts" ? [] : Self.live))
     guard let made, let container = made.sniffed else { return }
-    // Blocks and fragments say themselves how long they are and how fast their frames follow one another.
+    // Blocks and fragments state their own durations and their frames' steps.
     #expect(try made.read(as: container).method == (name == "a.ts" ? .packets : .header))
   }
 
-  /// What most uploads are must not take the long way.
+  /// Ordinary uploads must be read quickly.
   @Test(arguments: ["libx264", "libx265"], ["a.mp4", "a.mov", "a.mkv"])
   func anOrdinaryHeaderIsTrusted(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(
@@ -142,7 +143,7 @@ struct EncoderVarietyTests {
     #expect(try made.read(as: container).method == .header)
   }
 
-  /// With the container's own boxes for shape and colour renamed, only the bitstream is left to say it.
+  /// With the container's boxes for pixel shape and color renamed, only the bit stream has these facts.
   @Test(arguments: ["libx264", "libx265"]) func whatIsOnlyInTheBitstreamIsSeen(encoder: String) throws {
     let file = try FFmpegTool.make(
       "a.mp4",
@@ -161,8 +162,7 @@ struct EncoderVarietyTests {
     }
   }
 
-  /// Where the bitstream leaves it open the container counts, though a decoder of HEVC makes nothing of it.
-  /// Broadcasts say bt2020 for the sake of old receivers, and beside it that it is HLG.
+  /// Broadcasts state bt2020 for the sake of old receivers, and HLG in a separate message, which takes precedence.
   @Test(arguments: ["a.mp4", "a.mov", "a.mkv", "a.ts"]) func aTransferThatAMessagePrefersCounts(name: String)
     throws
   {
@@ -177,7 +177,7 @@ struct EncoderVarietyTests {
       let media = try made.read(as: container, by: ways).media
       #expect(media.video?.hdr?.kind == .hlg && media.warnings == [], "\(ways) \(media.warnings)")
     }
-    // A container that says otherwise, of high range too, counts, and is held against it.
+    // A container that states otherwise, even another high dynamic range, takes precedence, with a warning.
     var bytes = made.allBytes
     guard let place = bytes.position(of: "nclx") ?? bytes.position(of: "nclc") else { return }
     bytes[place + 7] = 16
@@ -187,6 +187,7 @@ struct EncoderVarietyTests {
     #expect(told?.stated == .text("smpte2084") && told?.measured == .text("arib-std-b67"))
   }
 
+  /// Where the bit stream leaves the transfer open, the container's counts, although an HEVC decoder ignores it.
   @Test(arguments: ["libx264", "libx265"], ["b.mp4", "b.mkv"])
   func whatIsOnlyInTheContainerIsTheSameAllWays(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(

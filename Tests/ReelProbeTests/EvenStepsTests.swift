@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Steps that differ because times were rounded, and steps that do not come evenly.
+/// Steps that differ only because timestamps were rounded, and steps that are truly uneven.
 struct EvenStepsTests {
   private func even(_ times: [Int64], scale: Int64 = 1000) -> ClosedRange<Double>? {
     var steps = EvenSteps(scale: scale)
@@ -20,10 +20,10 @@ struct EvenStepsTests {
     let found = try #require(even(times(count, every: 1 / rate)))
     #expect(found.contains(1 / rate))
     #expect(found.upperBound - found.lowerBound <= 0.003 / Double(count - 2) * 1.01)
-    // Remuxed, in a finer tick.
+    // Remuxed with a finer tick.
     let finer = times(count, every: 1 / rate).map { $0 * 16 }
     #expect(even(finer, scale: 16_000)?.contains(1 / rate) == true)
-    // Of the last one no writer need know how long it lasts.
+    // A writer need not know the duration of the last frame.
     #expect(even(times(count, every: 1 / rate) + [1 << 40])?.contains(1 / rate) == true)
   }
 
@@ -31,11 +31,11 @@ struct EvenStepsTests {
     let plain = times(200, every: 1 / 60.0)
     #expect(even(plain.enumerated().filter { $0.offset % 10 != 5 }.map(\.element)) == nil)
     #expect(even(plain.filter { $0 < 1000 || $0 > 1100 }) == nil)
-    // Half of them a little faster, and slower by turns of a second.
+    // Half of them slightly faster, half slightly slower, in stretches of one second.
     #expect(even(times(60, every: 1 / 62.5) + times(60, every: 1 / 58.8).map { $0 + 960 }) == nil)
-    // Steps of which one may be missing, as ticks are too coarse to tell.
+    // A step may be missing, because the ticks are too coarse to tell.
     #expect(even([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14], scale: 30) == nil)
-    // Nothing is rounded; too few; no time at all; the longest steps.
+    // Nothing is rounded; too few frames; no time at all; the longest steps.
     #expect(even(times(100, every: 0.04)) == nil)
     #expect(even(times(8, every: 1 / 60.0)) == nil)
     #expect(even([Int64](repeating: 0, count: 100)) == nil)
@@ -49,7 +49,7 @@ struct EvenStepsTests {
       for first in stride(from: 0, to: 120, by: 30) {
         steps.begin(at: times[first] + (first > 0 ? late : 0))
         for place in first..<(first + 29) { steps.add(times[place + 1] - times[place], 1) }
-        // The last one of each is said to last for no time.
+        // The last frame of each fragment has a stated duration of zero.
         steps.add(0, 1)
       }
       return steps.seconds

@@ -3,12 +3,12 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// A way to make a file, and what it must be found to be.
+/// How to make a file, and the facts that must be found.
 struct Recipe: Sendable, CustomTestStringConvertible {
   let name: String
   let container: MediaContainer
   let arguments: [String]
-  /// Whether half of it can be proved to be half.
+  /// Whether a truncated half can be recognized as such.
   var showsCut = true
   var width = 64
   var height = 48
@@ -85,7 +85,7 @@ struct EveryContainerTests {
     expectAllWaysAgree(on: half, "half of \(recipe.name)")
   }
 
-  /// FFmpeg has stopped looking by the time that it comes to the picture.
+  /// FFmpeg has stopped looking before it reaches the picture.
   @Test(arguments: ["a.ts", "a.m2ts", "a.mkv"], ["libx264", "libx265", "mpeg2video", "mpeg4"])
   func aStillPictureBesideSoundIsSeen(name: String, encoder: String) throws {
     let still = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=1"]
@@ -113,7 +113,7 @@ struct EveryContainerTests {
     do throws(ProbeError) {
       media = try half.read(as: recipe.container).media
     } catch {
-      // Where the index comes last, half of the file has none.
+      // If the index is at the end, half of the file has none.
       #expect(error.code == .truncated || error.code == .indexMissing, "\(error.message)")
       return
     }
@@ -125,7 +125,7 @@ struct EveryContainerTests {
     #expect(message.contains("seconds are there") || message.contains("seconds of it"), "\(message)")
   }
 
-  /// Nil, and the test is done, where this build of the program lacks an encoder.
+  /// Makes the file; nil, which ends the test, if this build of ffmpeg lacks an encoder.
   private func make(_ recipe: Recipe) throws -> OpenFile? {
     try FFmpegTool.make(
       recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)

@@ -5,7 +5,7 @@ import ReelTestSupport
 
 @testable import ReelProbe
 
-/// Where the samples of a movie lie: in it, or in files that it only names.
+/// Whether a movie's samples are in the file itself or in others that it only names.
 struct ExternalMediaTests {
   private func read(_ bytes: [UInt8]) throws -> MediaInfo {
     let file = try #require(OpenFile(holding: bytes))
@@ -63,7 +63,7 @@ struct ExternalMediaTests {
     let media = try read(example.movie.bytes)
     #expect(media.external == example.external)
     #expect(media.video?.width == 64)
-    // What an index of another file points at says nothing of this one's end.
+    // An index of another file says nothing about the end of this one.
     if example.external == true { #expect(media.truncated == nil && media.bitRate == nil) }
   }
 
@@ -75,7 +75,7 @@ struct ExternalMediaTests {
     #expect(media.warnings == [])
   }
 
-  /// QuickTime may compress its index, which FFmpeg alone then reads; it says which tracks it leaves out.
+  /// QuickTime may compress its index, which only FFmpeg reads then; it reports the tracks that it leaves out.
   @Test func aCompressedIndexIsSeenToPointElsewhere() throws {
     var movie = SmallMovie(fastStart: false, references: [SmallMovie.alias("/media/a.mov")])
     #expect(try read(movie.withCompressedIndex).external == true)
@@ -106,7 +106,7 @@ struct ExternalMediaTests {
     #expect(throws: ProbeError.self) { try read(bytes) }
   }
 
-  /// Real clips of which only the data references were changed: their bytes are all there, and are not what a player shows.
+  /// Real clips with changed data references only: the bytes are all there, but are not what a player shows.
   @Test(arguments: ["faststart.mp4", "phone-portrait.mov", "fragmented.mp4", "hdr10.mov"])
   func bothWaysSayIt(name: String) throws {
     let samples = Checkout.root.appending(path: "Samples/clips")
@@ -170,7 +170,7 @@ struct ExternalMediaTests {
 }
 
 extension SmallMatroska {
-  /// It goes on in another file, and so do its chapters.
+  /// A segment that continues in another file, as do its chapters.
   static let linked = SmallMatroska(
     information: element(0x3EB923, [UInt8](repeating: 7, count: 16)),
     beforeClusters: element(
@@ -178,7 +178,7 @@ extension SmallMatroska {
 }
 
 extension SmallMovie {
-  /// Its samples lie in another file.
+  /// A movie whose samples are in another file.
   static let external = SmallMovie(
     extra: otherMovie,
     references: [alias("/media/a.mov"), reference("url ", flags: 0, Array("a.mov\0".utf8))],
@@ -188,7 +188,7 @@ extension SmallMovie {
   static let otherMovie = box(
     "rmra", box("rmda", box("rdrf", u32(0) + Array("url ".utf8) + u32(6) + Array("a.mov\0".utf8))))
 
-  /// A file's alias as classic Mac OS kept it, of the absolute path `path`, as far as FFmpeg reads it.
+  /// A file alias as classic Mac OS stored it, with the absolute path `path`, as far as FFmpeg reads it.
   static func alias(_ path: String) -> [UInt8] {
     let zeros = { [UInt8](repeating: 0, count: $0) }
     let volume = [0] + zeros(27)
@@ -198,7 +198,7 @@ extension SmallMovie {
     return reference("alis", flags: 0, record + u16(2) + u16(text.count) + text + u16(0xFFFF) + u16(0))
   }
 
-  /// A movie of which all data references say that they are another file.
+  /// The movie with all data references pointing to another file.
   static func elsewhere(_ bytes: [UInt8]) -> [UInt8] {
     let own = Array("url ".utf8) + [0, 0, 0, 1]
     var bytes = bytes
@@ -208,7 +208,7 @@ extension SmallMovie {
     return bytes
   }
 
-  /// The same with its index within a `cmov`, not really compressed: one stored block of a zlib stream (RFC 1950, 1951).
+  /// The movie with its index in a `cmov`, not really compressed: one stored block of a zlib stream (RFC 1950, 1951).
   var withCompressedIndex: [UInt8] {
     guard let place = bytes.indices.first(where: { bytes[$0...].starts(with: Array("moov".utf8)) }) else {
       return []
@@ -230,8 +230,8 @@ extension SmallMovie {
     return Array(bytes[..<(place - 4)]) + Self.box("moov", Self.box("cmov", compressed))
   }
 
-  /// Chapters that are to be played in their order, and nothing else: a part of the file, or it twice, or one whose end says
-  /// nothing.
+  /// Chapters to be played in order and nothing else: a part of the file, the file twice, the whole file, or one with
+  /// an invalid end.
   @Test(
     arguments: [([(0.5, 1.5)], 1.0), ([(0, 2), (0, 2)], 4), ([(0, 2)], nil), ([(0, 1), (1, 1)], nil)]
       as [([(Double, Double)], Double?)])

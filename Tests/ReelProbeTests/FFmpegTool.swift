@@ -2,25 +2,25 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// The `ffmpeg` program, which some tests let make their files.
+/// The `ffmpeg` program, with which some tests make their files.
 enum FFmpegTool {
   static let path = FFmpegProgram.path
 
-  /// Encoders of this build of the program.
+  /// The encoders in this build of ffmpeg.
   private static let encoders: Set<Substring> = {
     let printed = (try? FFmpegProgram.output(["-encoders"])) ?? []
     return Set(String(decoding: printed, as: UTF8.self).split { $0.isWhitespace })
   }()
 
-  /// What the program writes into a file named `name`, given the arguments that stand before it. Nil where it lacks an
+  /// Makes a file named `name` with the given arguments, which precede the name. Returns nil if the program lacks an
   /// encoder that they name.
-  /// - Throws: where it fails for another reason.
+  /// - Throws: If the program fails for another reason.
   static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
     guard hasEncoders(of: arguments) else { return nil }
     return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
   }
 
-  /// Seconds from the first packet of `file` to the end of the last one, as the program itself reads them.
+  /// The seconds from the first packet of `file` to the end of the last one, as ffmpeg reads them.
   static func length(of file: OpenFile) throws -> Double {
     let arguments = ["-i", "/proc/\(getpid())/fd/\(file.descriptor)", "-map", "0", "-c", "copy", "-copyts"]
     let printed = try FFmpegProgram.output(arguments + ["-f", "framecrc", "-"])
@@ -46,8 +46,9 @@ enum FFmpegTool {
     }
   }
 
-  /// Holds that all ways of reading agree on what the program makes of `arguments` in each of `names`. A container may
-  /// not take it; that none does is a mistake, unless an encoder is missing, or crashes (x265 4.1 does with slices).
+  /// Expects all ways of reading to agree on the files made with `arguments` in each of `names`. A container may
+  /// refuse the content; if all do, the test fails, unless an encoder is missing or crashes (x265 4.1 does with
+  /// slices).
   static func expectAllWaysAgree(in names: [String], frames: Int, _ arguments: [String]) {
     var isExcused = !hasEncoders(of: arguments)
     var (count, errors): (Int, [String]) = (0, [])
@@ -66,9 +67,9 @@ enum FFmpegTool {
     #expect(count > 0 || isExcused, "none of \(names) was made with \(arguments): \(errors.last ?? "")")
   }
 
-  /// Two seconds of a test picture, 64x48 at 25 frames a second.
+  /// Two seconds of a test picture, 64x48 at 25 frames per second.
   static let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2"]
-  /// Filters that say what colours a picture has. FFmpeg 7 leaves out what options such as `-color_trc` say of it.
+  /// Filters that set the colors of a picture. FFmpeg 7 ignores options such as `-color_trc`.
   static let pq = "setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc"
   static let hlg = "setparams=color_trc=arib-std-b67"
   /// Two seconds of a tone.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Tags of an FLV of other kinds than sound, pictures and script data, and damaged ones.
+/// FLV tags other than audio, video and script data, and damaged ones.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct FLVTagsTests {
   private func made() throws -> (bytes: [UInt8], tags: [Int])? {
@@ -24,7 +24,7 @@ struct FLVTagsTests {
     try #require(OpenFile(holding: bytes)).read(as: .flv).media
   }
 
-  /// A tag of data in AMF3, and one that holds others.
+  /// An AMF3 data tag, and an aggregate tag.
   @Test(arguments: [15, 22] as [UInt8]) func tagsOfOtherKindsArePassed(kind: UInt8) throws {
     guard let (original, tags) = try made() else { return }
     var bytes = original
@@ -37,7 +37,7 @@ struct FLVTagsTests {
     #expect(try read(bytes.dropLast(20)).truncated == true)
   }
 
-  /// Other bytes between two tags, and a tag of a kind that there is none of.
+  /// Other bytes between two tags, and a tag of an unknown type.
   @Test(arguments: [[UInt8](repeating: 0, count: 57), [UInt8](repeating: 0xEE, count: 200), []])
   func theClockGoesOnBehindDamage(extra: [UInt8]) throws {
     guard let (original, tags) = try made() else { return }
@@ -50,7 +50,7 @@ struct FLVTagsTests {
     #expect(media.warnings.map(\.code) == [.claimUnchecked], "\(media.warnings)")
   }
 
-  /// A few bytes behind the last tag, or its length left out, are no file that was cut off; a part of a tag is.
+  /// A few bytes after the last tag, or a missing final length, do not mean truncation; a partial tag does.
   @Test func aFewBytesAtTheEnd() throws {
     guard let (bytes, tags) = try made() else { return }
     for tail in [[0x0A], [0, 0, 0], [0x1A], [UInt8](repeating: 0, count: 10)] {
@@ -62,7 +62,7 @@ struct FLVTagsTests {
     for part in [1, 5] { #expect(try read(Array(bytes[..<(last + part)])).truncated == true, "\(part)") }
   }
 
-  /// What is behind the last tag is no part of it.
+  /// Data after the last tag is not part of it.
   @Test func anythingMayFollow() throws {
     guard let (bytes, _) = try made() else { return }
     let media = try read(bytes + [UInt8](repeating: 0xEE, count: 300))
@@ -70,7 +70,7 @@ struct FLVTagsTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// Of a file that ends within a tag all tags before it are walked over.
+  /// In a file that ends within a tag, all earlier tags are walked.
   @Test func aLongFileMayBeCut() {
     let head = Array("FLV".utf8) + [1, 4, 0, 0, 0, 9, 0, 0, 0, 0]
     let tag: [UInt8] = [8, 0, 0, 1] + [UInt8](repeating: 0, count: 7) + [0x2F, 0, 0, 0, 12]

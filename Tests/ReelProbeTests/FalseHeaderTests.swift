@@ -3,18 +3,18 @@ import Testing
 
 @testable import ReelProbe
 
-/// Files in which one field of a header was changed, so that nothing but its content tells.
+/// Files with one changed header field, so that only the content has the truth.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct FalseHeaderTests {
   struct Lie: Sendable, CustomTestStringConvertible {
     let name: String
     let coded: String
-    /// What stands there, and what is put in its place.
+    /// The original bytes of the field, and what replaces them.
     let field: [UInt8]
     let lie: [UInt8]
     let code: MediaWarning.Code
     let fact: String?
-    /// Which of several places it is.
+    /// The index of the occurrence to replace.
     var place = 0
 
     var testDescription: String { "\(name) \(coded) \(code.rawValue)" }
@@ -22,7 +22,7 @@ struct FalseHeaderTests {
 
   private static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-  /// The kinds of streams in an ASF.
+  /// The stream types of ASF.
   private static let asfSound: [UInt8] = [
     0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11, 0xA8, 0xFD, 0, 0x80, 0x5F, 0x5C, 0x44, 0x2B,
   ]
@@ -34,7 +34,7 @@ struct FalseHeaderTests {
   ]
 
   private static let lies = [
-    // Sound under the name of another codec.
+    // Audio under another codec's name.
     Lie(
       name: "a.mp4", coded: "-c:v mpeg4 -c:a ac3", field: text("ac-3"), lie: text("sowt"),
       code: .claimUnchecked, fact: "audio.0.codec"),
@@ -61,7 +61,7 @@ struct FalseHeaderTests {
       name: "a.webm", coded: "-c:v libvpx -c:a libvorbis", field: [0x44, 0xAC, 0, 0],
       lie: [0x22, 0x56, 0, 0],
       code: .soundMismatch, fact: "audio.0"),
-    // Pictures under the name of another one.
+    // Video under another codec's name.
     Lie(
       name: "a.webm", coded: "-c:v libvpx", field: text("V_VP8"), lie: text("V_VP9"), code: .claimUnchecked,
       fact: "video.codec"),
@@ -71,7 +71,7 @@ struct FalseHeaderTests {
     Lie(
       name: "a.avi", coded: "-c:v mpeg4", field: text("FMP4"), lie: text("MP43"), code: .claimUnchecked,
       fact: "video.codec", place: 1),
-    // Tracks of another kind, or of none that the header lists.
+    // Tracks of another type, or of one that the header does not list.
     Lie(
       name: "a.mp4", coded: "-c:v libx264 -pix_fmt yuv420p -c:a aac", field: text("vide\0\0\0\0"),
       lie: text("soun\0\0\0\0"),
@@ -140,7 +140,7 @@ struct FalseHeaderTests {
       "\(media.warnings) \(media.audio) \(String(describing: media.video))")
   }
 
-  /// A codec that this FFmpeg does not know is not one of something else.
+  /// A codec unknown to this FFmpeg is not mistaken for another.
   @Test func aSoundThatNobodyKnowsIsSound() throws {
     let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "ac3"]
     guard var bytes = try FFmpegTool.make("a.mkv", arguments)?.allBytes else { return }
@@ -150,7 +150,7 @@ struct FalseHeaderTests {
     #expect(media.audio.map(\.codec) == [nil] && media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// The object of the packets of an ASF says that it ends before they do (3.2, 5).
+  /// The ASF data object states an end before its last packets (3.2, 5).
   @Test func packetsBehindTheirEndAreNamed() throws {
     let coded = ["-c:v", "wmv2", "-an", "-b:v", "800k"]
     guard let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + coded) else { return }
@@ -175,7 +175,7 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
   }
 
-  /// The first sequence header of a program stream, against the next.
+  /// The first sequence header of a program stream contradicts the next.
   @Test(arguments: ["mpeg1video", "mpeg2video"]) func aSizeOfTheFirstHeaderAloneIsNamed(encoder: String)
     throws
   {
@@ -189,14 +189,14 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.code == .contentChanges && $0.fact == "video" }, "\(media.warnings)")
   }
 
-  /// The table of a program says "sound" (MPEG-4 audio, without a frame of its own), each packet that it is of pictures.
+  /// The program map says audio (MPEG-4 audio, without frames of its own), but each packet is marked as video.
   @Test func picturesThatATableCallsSoundAreNamed() throws {
     let coded = ["-c:v", "mpeg2video", "-c:a", "mp2"]
     guard let made = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
     var bytes = made.allBytes
     #expect(try #require(OpenFile(holding: bytes)).read(as: .mpegTS).media.warnings == [])
-    // MPEG-2 in the first elementary stream, by FFmpeg's own identifier of packets. FFmpeg does not look at the checksum of
-    // a table that it reads for the first time.
+    // MPEG-2 in the first elementary stream, at FFmpeg's usual packet identifier. FFmpeg does not verify the checksum
+    // of a table that it reads for the first time.
     var found = 0
     for place in bytes.indices.dropLast(5) where bytes[place...].starts(with: [0x02, 0xE1, 0x00, 0xF0]) {
       bytes[place] = 0x03
@@ -208,7 +208,7 @@ struct FalseHeaderTests {
     #expect(isRead || media.warnings.contains { $0.fact == "video" }, "\(media.warnings) \(media.audio)")
   }
 
-  /// The samples of a track whose fragments name a description that there is not.
+  /// Samples of a track whose fragments name a missing sample description.
   @Test func samplesWithoutADescriptionAreNamed() throws {
     let coded = ["-c:v", "mpeg4", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
     guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
@@ -232,7 +232,7 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.fact == "duration" }, "\(media.warnings)")
   }
 
-  /// The shape of pixels follows from the size that is given with it (OpenDML 1.02, `vprp`).
+  /// The pixel shape follows from the size given with it (OpenDML 1.02, `vprp`).
   @Test func aShapeOfAnotherSizeIsNamed() throws {
     guard let made = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4", "-aspect", "4:3"])
     else {
@@ -257,7 +257,7 @@ struct FalseHeaderTests {
     #expect([nil, 44_100].contains(media.audio[0].sampleRate), "\(media.audio)")
   }
 
-  /// What ends early, or goes on alone, contradicts nothing; a header that makes it so does.
+  /// A stream that ends early, or continues alone, contradicts nothing; one that only its header makes longer does.
   @Test(
     arguments: [
       ("libmp3lame", 0), ("pcm_s16le", 0), ("libmp3lame", 1), ("pcm_s16le", 1), ("libmp3lame", 0.5),
@@ -279,7 +279,7 @@ struct FalseHeaderTests {
     #expect(whole.warnings.isEmpty, "\(whole.warnings)")
     let longest = max(seconds.pictures, seconds.sound)
     #expect(abs((whole.duration ?? 0) - longest) < 0.1, "\(whole.duration ?? 0)")
-    // One that its header makes longer goes on nowhere.
+    // A stream that only its header makes longer does not really continue.
     let original = bytes
     for kind in ["auds", "vids"] {
       let place = try #require(bytes.position(of: kind)) + 32
@@ -289,7 +289,7 @@ struct FalseHeaderTests {
       #expect(longer.contains { $0.fact == "duration" }, "\(kind): \(longer)")
       bytes = original
     }
-    // The sound twice as fast by the header of its stream: it lasts for half of what is beside it.
+    // The header states twice the audio rate, so that the audio lasts only half as long as the pictures beside it.
     let place = try #require(bytes.position(of: "auds")) + 24
     let rate = 2 * bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
     for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: rate >> UInt32(8 * byte)) }
@@ -298,7 +298,7 @@ struct FalseHeaderTests {
     #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")
   }
 
-  /// One chunk of sound that the index of an AVI makes as long as minutes: the file has no such bytes.
+  /// The AVI index states minutes for one audio chunk, for which the file does not have the bytes.
   @Test(arguments: [0x00FF_FFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func aSizeInTheIndexOfAnAVIIsAClaim(size: UInt32) throws {
     let coded = ["-c:v", "mjpeg", "-c:a", "pcm_s16le"]
@@ -312,7 +312,7 @@ struct FalseHeaderTests {
     }
   }
 
-  /// FFmpeg puts the tick of a clock in the place of the duration of a picture: 11 µs, or 78.
+  /// FFmpeg takes a clock tick of 11 or 78 µs for a picture's duration.
   @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
     guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {
       return
@@ -326,7 +326,7 @@ struct FalseHeaderTests {
     #expect(other.contains { $0.code == .frameRateMismatch }, "\(other)")
   }
 
-  /// A name in the clear for what its own boxes say is encrypted.
+  /// The codec's clear name in the sample entry, while its own boxes say that it is encrypted.
   @Test func anEncryptionThatTheNameHidesIsNamed() throws {
     let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
     let id = ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
@@ -338,7 +338,7 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "encrypted" })
   }
 
-  /// Media data of encrypted fragments may hold more than samples, but not samples alone that no table has.
+  /// The media data of encrypted fragments may contain more than samples, but not samples that appear in no table.
   @Test(arguments: [0, 1, 2]) func anEncryptedFragmentWithoutATableIsNamed(place: Int) throws {
     let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof", "-g", "17"]
     let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "mpeg4"] + flags)

@@ -5,7 +5,7 @@ import ReelTestSupport
 
 @testable import ReelProbe
 
-/// Headers of AAC that its frames, or their times, contradict.
+/// AAC headers that their frames or timestamps contradict.
 struct FalseSoundTests {
   private func allWays(_ bytes: [UInt8]) throws -> [MediaInfo] {
     let file = try #require(OpenFile(holding: bytes))
@@ -20,10 +20,10 @@ struct FalseSoundTests {
     return try #require(OpenFile(path)).allBytes
   }
 
-  /// AAC LC of one channel at 44.1 kHz, with more behind it.
+  /// AAC LC with one channel at 44.1 kHz, with an extension after it.
   private static let record: [UInt8] = [0x12, 0x08, 0x56, 0xE5, 0x00]
 
-  /// - Parameter arrangement: of channels.
+  /// - Parameter arrangement: The channel configuration.
   private static func changed(_ bytes: [UInt8], arrangement: UInt8) throws -> [UInt8] {
     let place = try #require(bytes.position(of: record))
     var changed = bytes
@@ -41,7 +41,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Families of arrangements have so many and no more (RFC 7845, 5.1.1).
+  /// Opus mapping families have a maximum number of channels (RFC 7845, 5.1.1).
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [("a.mp4", "dOps", 5), ("a.mkv", "OpusHead", 9)])
@@ -59,7 +59,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// The sample entry of one codec, and frames of another.
+  /// The sample entry of one codec with the frames of another.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
@@ -84,7 +84,7 @@ struct FalseSoundTests {
     let (from, to) = (try #require(other.entry(of: "soun")), try #require(movie.entry(of: "soun")))
     for media in try allWays(movie.bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
     let entry = Array(other.bytes[from..<(from + Int(other.number(at: from)))])
-    // What stood there is behind the one entry that is counted.
+    // The original entry follows the only one that is counted.
     let isThere = movie.insert(entry, at: to, in: "moov/trak/mdia/minf/stbl/stsd", track: 1)
     #expect(isThere)
     for media in try allWays(movie.bytes) {
@@ -98,7 +98,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Numbers under the name of a codec: each sample lasts for less than any frame does, and is as large as the next.
+  /// Uncompressed audio under a codec's name: each sample is shorter than any frame and has the same size as the next.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: ["aac", "libmp3lame"], [("pcm_s16le", 1), ("pcm_s16be", 2), ("pcm_u8", 1), ("pcm_mulaw", 1)])
@@ -162,7 +162,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Without the record nothing but the sample entry tells of channels, and says 2 of most.
+  /// Without the record, only the sample entry states the channels, and it usually says 2.
   @Test func withoutARecordChannelsAreUnknown() throws {
     var bytes = try Self.clip("faststart.mp4")
     let place = try #require(bytes.position(of: "esds"))
@@ -170,14 +170,14 @@ struct FalseSoundTests {
     for media in try allWays(bytes) {
       #expect(media.audio == [AudioFacts(codec: "aac", sampleRate: 44_100)])
     }
-    // Frames that do not follow one another as those of the claimed rate.
+    // The frames do not follow each other at the claimed rate.
     var movie = MovieBytes(bytes)
     let entry = try #require(movie.entry(of: "soun"))
     movie.write(32_000 << 16, at: entry + 32)
     for media in try allWays(movie.bytes) { #expect(media.audio == [AudioFacts(codec: "aac")]) }
   }
 
-  // MARK: Times
+  // MARK: Timestamps
 
   private static func made(_ name: String, _ more: [String] = []) throws -> [UInt8]? {
     let coded =
@@ -185,7 +185,7 @@ struct FalseSoundTests {
     return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
   }
 
-  /// AAC LC of one channel at 48 kHz.
+  /// The AAC LC record with one channel at 48 kHz, with another rate index.
   private static func changed(_ bytes: [UInt8], rate index: UInt8) throws -> [UInt8] {
     let place = try #require(bytes.position(of: [0x11, 0x88, 0x56, 0xE5, 0x00]))
     var changed = bytes
@@ -212,7 +212,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Where `onMetaData` says the same nothing tells which is right.
+  /// If `onMetaData` states the same rate, nothing shows which one is right.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func aRateThatOnlyTheTimesContradict() throws {
     guard let bytes = try Self.made("a.flv") else { return }
@@ -229,7 +229,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// A clock that is wrong is told by the sound still: the pictures' own step is in nanoseconds.
+  /// The audio still reveals a wrong clock: the pictures' own step is in nanoseconds.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func aClockThatTheSoundContradicts() throws {
     guard var bytes = try Self.made("a.mkv") else { return }
@@ -243,7 +243,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// The record of FLAC has 3 bits for them, behind 20 of the rate; that of ALAC a byte behind four others.
+  /// FLAC's record has 3 bits for the channels, after 20 for the rate; ALAC's has one byte after four others.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [("a.mp4", "flac"), ("a.mkv", "flac"), ("a.m4a", "alac"), ("a.mkv", "alac")], [1, 2, 6])
@@ -266,23 +266,24 @@ struct FalseSoundTests {
     }
   }
 
-  /// Opus has one rate: packets that last otherwise are none of it.
+  /// A codec name that the timestamps contradict changes neither the duration nor the frame rate.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func aNameThatTheTimesContradict() throws {
     guard var bytes = try Self.made("a.mkv") else { return }
     let place = try #require(bytes.position(of: "A_AAC"))
-    // The element of five bytes before it, of six then: its neighbour is the sampling rate or what fills up.
+    // The element keeps its five bytes, so the name is `A_OPU`, not `A_OPUS`.
     for (offset, byte) in "A_OPU".utf8.enumerated() { bytes[place + offset] = byte }
     for media in try allWays(bytes) {
       #expect(abs((media.duration ?? 0) - 2) < 0.1 && media.video?.frameRate?.description == "25/1")
     }
   }
 
-  /// Frames of other lengths than 1024 samples are no other rate. The clock is scaled to what they last.
+  /// Frames of other lengths than 1024 samples are no other rate. The clock is scaled to their duration.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
-      // AAC LC of 960 samples, ELD of 512, USAC, which says it elsewhere, and band replication at the core's own rate.
+      // AAC LC with 960 samples, ELD with 512, USAC, which states it elsewhere, and band replication at the core's own
+      // rate.
       ([0x11, 0x8C, 0x56, 0xE5, 0x00], 937_500, 48_000), ([0xF8, 0xE6, 0x20, 0x00, 0x00], 500_000, 48_000),
       ([0xF9, 0x46, 0x20, 0x00, 0x00], 2_000_000, 48_000),
       ([0x29, 0x89, 0x88, 0x00, 0x00], 1_000_000, 48_000),
@@ -302,7 +303,7 @@ struct FalseSoundTests {
       !media.warnings.contains { [.soundMismatch, .durationMismatch].contains($0.code) }, "\(media.warnings)")
   }
 
-  /// In QuickTime a sample may be a block of plain sound, as recorders of telephones and cameras write it.
+  /// In QuickTime a sample may be a block of uncompressed audio, as telephone recorders and cameras write it.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [("pcm_alaw", 1), ("pcm_s16le", 2)])
@@ -331,7 +332,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Uncompressed sound that was cut at a sample: its first block is shorter than the others, or longer.
+  /// Uncompressed audio that was cut at a sample: its first block is shorter or longer than the others.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [256, 1000])
   func aFirstBlockOfAnotherSizeIsNoOtherRate(samples: Int) throws {
     let cut = ["-af", "asetnsamples=1024,atrim=start_sample=\(1024 - samples)", "-c:v", "mpeg4"]
@@ -341,7 +342,7 @@ struct FalseSoundTests {
     for media in try allWays(bytes) {
       #expect(!media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
     }
-    // Channels, in the track's element of sound.
+    // The number of channels in the track's audio element.
     let place = try #require(bytes.position(of: [0x9F, 0x81, 0x01]))
     bytes[place + 2] = 2
     for media in try allWays(bytes) {
@@ -349,7 +350,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Each packet of Opus says how long it lasts, and the next may last otherwise (RFC 6716, 3.1).
+  /// Each Opus packet states its duration, and the next may have another (RFC 6716, 3.1).
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.webm"],
     [(60, 20), (60, 10), (10, 60)])
@@ -396,7 +397,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Uncompressed sound of MP4's own kind says how large its numbers are in a box (ISO/IEC 23003-5).
+  /// MP4's own kind of uncompressed audio states the sample size in a box (ISO/IEC 23003-5).
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
@@ -406,7 +407,7 @@ struct FalseSoundTests {
   func plainSoundIsAsItsBoxSays(sound: (codec: String, name: String, bits: UInt8), channels: Int) throws {
     let coded = ["-c:v", "mpeg4", "-ar", "48000", "-ac", "\(channels)", "-c:a"]
     let isLittle = sound.codec.hasSuffix("le")
-    // QuickTime has longer entries for the other order.
+    // QuickTime has longer sample entries for the other byte order.
     let made = isLittle ? String(sound.codec.dropLast(2) + "be") : sound.codec
     guard let file = try FFmpegTool.make("a.mov", FFmpegTool.picture + FFmpegTool.tone + coded + [made])
     else {
@@ -429,7 +430,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// FFmpeg keeps ADTS in AVI and ASF, and writes no record; the first frame doubles its rate without a word.
+  /// FFmpeg keeps ADTS in AVI and ASF without a record; the first frame doubles its rate implicitly.
   @Test(
     .enabled(if: FFmpegTool.path != nil && Corpus.beside != nil, "needs the ffmpeg program and the corpus"),
     arguments: ["a.avi", "a.wmv", "a.mkv"])
@@ -442,9 +443,9 @@ struct FalseSoundTests {
     for media in try allWays(made.allBytes) { #expect(media.audio.map(\.sampleRate) == [44_100]) }
   }
 
-  // MARK: Both clocks
+  // MARK: Pictures and audio
 
-  /// All times of pictures and sound stretched alike, and every header with them.
+  /// Makes a file with all timestamps of pictures and audio, and all headers, stretched by one factor.
   private static func stretched(_ name: String, by factor: Double, _ coded: [String]) throws -> [UInt8]? {
     let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
     let flags = name == "fragments.mp4" ? ["-movflags", "frag_keyframe+empty_moov+delay_moov"] : []
@@ -458,7 +459,7 @@ struct FalseSoundTests {
     ["-c:v", pictures, "-c:a", sound]
   }
 
-  /// Whether each fact of the clock is right, or named.
+  /// Expects each fact about time to be right or named in a warning.
   private func expectNoLie(_ media: MediaInfo, _ what: String) {
     func isNamed(_ fact: String) -> Bool { media.warnings.contains { $0.fact == fact } }
     #expect(abs((media.duration ?? 0) - 2) < 0.15 || isNamed("duration"), "\(what): \(media.warnings)")
@@ -481,19 +482,19 @@ struct FalseSoundTests {
       ("a.flv", coded("flv", "aac")), ("a.flv", coded("flv", "libmp3lame")),
     ], [2, 1.05, 1.024, 0.5, 1])
   func aClockThatIsWrongForAllIsNamed(made: (name: String, coded: [String]), factor: Double) throws {
-    // Of a quarter of a second too little is left to be told by packets.
+    // A smaller factor would leave too few packets to reveal the wrong clock.
     guard let bytes = try Self.stretched(made.name, by: factor, made.coded) else { return }
     for media in try allWays(bytes) {
       expectNoLie(media, "\(made) \(factor)")
       if factor == 1 { #expect(media.warnings.isEmpty, "\(made): \(media.warnings)") }
-      // The frames say so, whatever the clock does.
+      // The frames state the rate, whatever the clock.
       if made.coded.last != "aac", made.name != "a.flv" {
         #expect(media.audio.map(\.sampleRate) == [48_000], "\(made) \(factor)")
       }
     }
   }
 
-  /// Pictures that come as they state deny it, however little the sound is off.
+  /// Pictures at their stated rate refute it, however slightly the audio is off.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [1.013, 0.984])
   func soundThatIsALittleOffChangesNoPictures(factor: Double) throws {
     let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
@@ -507,7 +508,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// What was lost on its way takes its time with it.
+  /// Lost packets take their time with them.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["eac3", "dca"])
   func lostPacketsAreNoOtherClock(codec: String) throws {
     let coded = Self.coded("mpeg4", codec) + ["-strict", "-2", "-ar", "48000"]
@@ -517,7 +518,7 @@ struct FalseSoundTests {
     }
     var (left, sound): ([UInt8], Int) = ([], 0)
     for start in stride(from: 0, to: bytes.count - 187, by: 188) {
-      // The second stream's.
+      // Packets of the second stream.
       let isSound = bytes[start + 1] & 0x1F == 1 && bytes[start + 2] == 1
       sound += isSound ? 1 : 0
       if !isSound || sound % 10 != 0 { left += bytes[start..<(start + 188)] }
@@ -528,7 +529,7 @@ struct FalseSoundTests {
     }
   }
 
-  /// Packets, with when each begins and how long its frame lasts: with gaps, or all of them slow.
+  /// Packets with their start times and frame durations: with gaps, or all of them slow.
   @Test func aClockIsOffEverywhere() {
     func pace(_ count: Int, _ time: (Int) -> Int64?) -> Double? {
       var packets = SoundPackets()
@@ -537,14 +538,14 @@ struct FalseSoundTests {
     }
     #expect(pace(500) { Int64($0) * 20 } == 1)
     #expect(pace(500) { Int64($0) * 40 }.map { abs($0 - 2) < 0.01 } == true)
-    // Of eight in a packet one has a time.
+    // Eight frames share a packet, of which only the first has a timestamp.
     #expect(pace(500) { $0 % 8 == 0 ? Int64($0) * 40 : nil }.map { abs($0 - 2) < 0.01 } == true)
-    // Two seconds of sound, and one of none.
+    // Two seconds of audio, then one second without.
     #expect(pace(1500) { Int64($0) * 20 + Int64($0 / 100) * 1000 } == nil)
     #expect(pace(40) { Int64($0) * 40 } == nil)
   }
 
-  /// Tags of sound that share the time of the first of them.
+  /// Audio tags that share the timestamp of the first of them.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 8])
   func soundInGroupsIsNoOtherClock(group: Int) throws {
     guard
@@ -566,7 +567,8 @@ struct FalseSoundTests {
     }
   }
 
-  /// Pictures of all of whose edit rates another is said, beside the sound of each; and sound whose length is no such.
+  /// All edit rates of the pictures are changed, which the audio beside them refutes; an absurd audio length does not
+  /// count as such.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program")) func soundBesideAPictureOfAnMXF()
     throws
   {
@@ -593,7 +595,7 @@ struct FalseSoundTests {
     #expect(try !told(long).contains { $0.message.contains("lasts as long as a picture at") })
   }
 
-  /// An FLV's record and `onMetaData` agree, and it is the clock that does not.
+  /// The FLV's record and `onMetaData` agree; only the clock is wrong.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 0.5, 1.05])
   func aRateThatAllButTheTimesStateIsKept(factor: Double) throws {
     guard let bytes = try Self.stretched("a.flv", by: factor, Self.coded("flv", "aac")) else { return }
@@ -621,7 +623,7 @@ struct FalseSoundTests {
     for media in try allWays(movie.bytes) { expectNoLie(media, "\(made) \(factor)") }
   }
 
-  /// Pictures and sound of an Ogg have one clock; a packet of Vorbis lasts half a block at most.
+  /// Pictures and audio in Ogg share a clock; a Vorbis packet lasts at most half a block.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func pagesOfSoundThatLastTooLongAreNamed() throws {
     guard let bytes = try Self.stretched("a.ogv", by: 2, Self.coded("libtheora", "libvorbis")) else { return }
@@ -630,7 +632,7 @@ struct FalseSoundTests {
 
   // MARK: FLV
 
-  /// The tags of a dump that begins in the middle of a stream: without the header of the sound.
+  /// The tags of a dump that begins in the middle of a stream, without the audio header.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func theFlagsOfTagsSayNothingOfAAC() throws {
     guard let bytes = try Self.made("a.flv") else { return }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// The last fragments of a movie, and gaps between samples of others.
+/// The last fragments of a movie, and gaps between the samples of others.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct FragmentTailTests {
   private static let flags = [
@@ -25,7 +25,7 @@ struct FragmentTailTests {
     try #require(OpenFile(holding: bytes)).read(as: .mp4).media
   }
 
-  /// The last one, and where it ends.
+  /// The range of the last fragment's `moof` box.
   private func lastFragment(_ bytes: [UInt8]) throws -> Range<Int> {
     let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
     let last = try #require(boxes.last { $0.type == "moof" })
@@ -40,12 +40,12 @@ struct FragmentTailTests {
     let media = try read(cut)
     #expect(media.truncated == true && media.presentDuration != nil)
     #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
-    // One that is whole.
+    // A cut before the fragment leaves a complete file.
     let whole = try read(Array(bytes.prefix(try lastFragment(bytes).lowerBound)))
     #expect(whole.truncated == false && whole.warnings.isEmpty, "\(whole.warnings)")
   }
 
-  /// Tags, and what a form's upload leaves there.
+  /// Tags, and the trailer of an HTML form upload.
   @Test(arguments: flags) func whatStandsBehindTheLastOneIsNoPartOfIt(flags: String) throws {
     let bytes = try made(flags)
     let tags: [[UInt8]] = [
@@ -58,11 +58,11 @@ struct FragmentTailTests {
       #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
     }
     #expect(try read(Array(bytes.dropLast(20))).truncated == true)
-    // A box within the last fragment's media is none.
+    // A tag in place of the last fragment's media is not accepted as such.
     #expect(try read(Array(bytes.prefix(try lastFragment(bytes).upperBound)) + tags[0]).truncated == true)
   }
 
-  /// Room that was kept for more than came.
+  /// Space reserved for more data than was written.
   @Test(arguments: flags) func roomBehindTheLastSampleIsNotMissing(flags: String) throws {
     var bytes = try made(flags)
     let media = try lastFragment(bytes).upperBound
@@ -81,7 +81,7 @@ struct FragmentTailTests {
     #expect(abs((media.duration ?? 0) - Double(max(seconds.0, seconds.1))) < 0.15)
   }
 
-  /// A live stream that lost some of its sound was copied: the sample before the gap lasts until it goes on.
+  /// A copy of a live stream that lost some of its audio: the sample before the gap lasts until the audio continues.
   @Test(arguments: [10, 60]) func aGapInTheSoundIsNoContradiction(frame: Int) throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-g", "25", "-c:a", "aac"]
     let lossy = [
@@ -93,7 +93,8 @@ struct FragmentTailTests {
     #expect(abs((media.duration ?? 0) - 2) < 0.15)
   }
 
-  /// Media data that claims to go on to beyond the end hides what is behind it, as media data without a table is not shown.
+  /// A `mdat` that claims to extend beyond the end hides what follows it; media data without a table is not shown,
+  /// either.
   @Test(arguments: flags) func hiddenFragmentsAreNamed(flags: String) throws {
     let bytes = try made(flags)
     let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
@@ -109,7 +110,7 @@ struct FragmentTailTests {
     }
   }
 
-  /// A fragment that gives all its samples another length than the others confirms itself only.
+  /// A last fragment that gives all its samples another duration is confirmed only by itself.
   @Test func theLastFragmentDoesNotConfirmItself() throws {
     var bytes = try made("frag_keyframe+empty_moov+default_base_moof")
     let last = try lastFragment(bytes)
@@ -122,7 +123,7 @@ struct FragmentTailTests {
     #expect(found.warnings.contains { $0.fact == "duration" }, "\(found.warnings) \(found)")
   }
 
-  /// What comes before a pause may be decoded right before what ends it is shown.
+  /// Pictures from before a pause may be decoded just before the one that ends it is displayed.
   @Test(arguments: flags) func aPauseMakesNothingLonger(flags: String) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=30"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0"]
@@ -134,11 +135,12 @@ struct FragmentTailTests {
     }
   }
 
-  /// Pictures in another order that come slowly: the last to be shown is decoded when the one two before it is shown. The
-  /// file ends when it does, not when the last one is decoded; that one lasts much longer only its own time says.
+  /// Slow reordered pictures: the last to be displayed is decoded when the one two before it is displayed. The file
+  /// ends when it is no longer displayed, not when the last picture is decoded. A much longer display is stated only
+  /// by its own duration.
   @Test(arguments: flags + ["cmaf", "dash", "frag_every_frame+empty_moov"])
   func theLastPictureIsShownLate(flags: String) throws {
-    // Seconds between pictures: five, or a long time before the last one.
+    // Five seconds between pictures, or a long gap before the last one.
     let uneven = [
       ("not(mod(n\\,125))", false), ("lt(n\\,100)+eq(n\\,109)", false), ("lt(n\\,100)+eq(n\\,148)", true),
       ("not(mod(n\\,12))*lt(n\\,60)+eq(n\\,260)", true),
@@ -158,7 +160,7 @@ struct FragmentTailTests {
     }
   }
 
-  /// A writer that sends each picture at once does not know yet how long it stays (FFmpeg 5.1, of pictures that it copies).
+  /// A writer that sends each picture at once does not know its duration yet (FFmpeg 5.1, when it copies pictures).
   @Test(arguments: [25, 12]) func picturesThatTakeNoTimeStayUntilTheNext(rate: Int) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate):duration=5"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0"]
@@ -166,7 +168,7 @@ struct FragmentTailTests {
     guard var bytes = try FFmpegTool.make("a.mp4", source + coded + flags)?.allBytes else { return }
     var (next, changed) = (0, 0)
     while let place = bytes.position(of: "tfhd", notBefore: next) {
-      // Of those that have a duration for all of their samples, and no place of their data.
+      // Headers with a default duration, but without a data offset or a description index.
       if bytes[place + 7] & 0x0B == 8 {
         bytes.replaceSubrange((place + 12)..<(place + 16), with: [0, 0, 0, 0])
         changed += 1
@@ -181,7 +183,7 @@ struct FragmentTailTests {
     }
   }
 
-  /// A voice goes on: it tells that the film does.
+  /// The audio continues, which confirms that the film does.
   @Test func soundGoesOnBehindALatePicture() throws {
     let source = [
       "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40", "-f", "lavfi", "-i", "sine=d=40",
@@ -195,7 +197,8 @@ struct FragmentTailTests {
     }
   }
 
-  /// What is decoded last, a B picture, lasts until the last one is shown, after a pause, as x264 says by FFmpeg from 6.1 on.
+  /// The picture decoded last, a B picture, lasts until the last one is displayed after a pause, as x264 states
+  /// through FFmpeg from 6.1 on.
   @Test(arguments: [true, false]) func aPauseBeforeTheLastPictureCountsOnce(hasSound: Bool) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=8"]
     let sound = hasSound ? ["-f", "lavfi", "-i", "sine=duration=6"] : []
@@ -213,7 +216,7 @@ struct FragmentTailTests {
           && bytes[($0 + 5)..<($0 + 8)].elementsEqual(flags.dropFirst())
       })
     let count = bytes[(place + 8)..<(place + 12)].reduce(0) { $0 << 8 | Int($1) }
-    // A place, the flags of the first sample, and 12 bytes for each: how long it lasts comes first.
+    // After the data offset and the first sample's flags come 12 bytes per sample, beginning with the duration.
     let last = place + 20 + 12 * (count - 1)
     bytes.replaceSubrange(last..<(last + 4), with: SmallMovie.u32(30_720))
     let media = try read(bytes)
@@ -221,7 +224,7 @@ struct FragmentTailTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// Times at both ends of what a number holds: a picture shown before all others, and an end that is later than any.
+  /// Timestamps at both ends of the number range: a picture displayed before all others, and an end later than any.
   @Test func timesBeyondAllNumbersAreAnError() throws {
     let bytes = try made("frag_keyframe+empty_moov")
     let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
@@ -259,7 +262,7 @@ struct FragmentTailTests {
     #expect(throws: ProbeError.self) { _ = try read(film) }
   }
 
-  /// A picture may stay; a frame of sound lasts as long as the others.
+  /// A picture may be displayed for long; an audio frame lasts as long as the others.
   @Test func theLastFrameOfSoundLastsAsLongAsTheOthers() throws {
     let bytes = try made("frag_keyframe+empty_moov", pictures: 2, sound: 2)
     let whole = try #require(try read(bytes).duration)
@@ -267,7 +270,7 @@ struct FragmentTailTests {
     let last = try lastFragment(bytes)
     let place = try #require(bytes.position(of: Array("trun".utf8), notBefore: last.lowerBound + 8))
     let run = try #require(bytes.position(of: Array("trun".utf8), notBefore: place + 4))
-    // Samples with a time and a size each.
+    // Each sample has a duration and a size.
     try #require(movie.number(at: run + 4) == 0x301)
     let end = run - 4 + Int(movie.number(at: run - 4))
     movie.write(10_240, at: end - 8)
@@ -275,7 +278,7 @@ struct FragmentTailTests {
     #expect(abs((media.duration ?? 0) - whole) < 0.1, "\(media.duration ?? 0), not \(whole)")
   }
 
-  /// The clock of the pictures is wrong where they contradict it, and what it makes of their length is, too.
+  /// Where the pictures contradict their clock, the durations that follow from it are wrong, too.
   @Test func aClockThatPicturesContradictDoesNotTellHowLongTheyLast() throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac", "-movflags"]

@@ -8,7 +8,7 @@ struct FramePaceTests {
   private static let milliseconds = AVRational(num: 1, den: 1000)
   private static let ticks = AVRational(num: 1, den: 90_000)
 
-  /// Frames at `rate`, each at the nearest tick.
+  /// The timestamps of frames at `rate`, rounded to the nearest tick.
   private func times(_ count: Int, _ rate: Double, _ base: AVRational) -> [Int64] {
     (0..<count).map { Int64((Double($0) / rate * Double(base.den)).rounded()) }
   }
@@ -26,7 +26,7 @@ struct FramePaceTests {
     }
   }
 
-  /// As of a file that was remuxed from Matroska or FLV.
+  /// As in a file remuxed from Matroska or FLV.
   @Test(arguments: [
     (60.0, "60/1"), (30.0, "30/1"), (24_000.0 / 1001, "24000/1001"), (25.0, "25/1"), (240.0, "240/1"),
   ])
@@ -43,7 +43,7 @@ struct FramePaceTests {
     #expect(clock.isEvenThroughout(0x100) == true)
   }
 
-  /// Pictures that were cut away before a key frame leave one hole, which changes the average and no step.
+  /// Pictures removed before a key frame leave one gap, which changes the average but no step.
   @Test func aStatedRateCountsWhereOnePictureIsMissing() throws {
     var times = times(79, 30_000.0 / 1001, Self.milliseconds).map { 90 * $0 }
     times.remove(at: 1)
@@ -55,7 +55,7 @@ struct FramePaceTests {
   }
 
   @Test func aStatedRateCountsWhereTheTimesAgree() throws {
-    // Nine frames in milliseconds could be either.
+    // Nine frames in milliseconds fit either rate.
     let pace = try #require(
       FramePace(PacketTimes([times(9, 30, Self.milliseconds)]), in: Self.milliseconds, isCut: false))
     #expect(pace.rate(among: [Rational(30_000, 1001)].compactMap { $0 })?.description == "30000/1001")
@@ -63,7 +63,7 @@ struct FramePaceTests {
   }
 
   @Test func pulldownIsEven() throws {
-    // Film on television: two fields, three fields.
+    // Film on television: two fields, then three fields.
     var (time, fields): (Int64, [Int64]) = (0, [])
     for frame in 0..<100 {
       fields.append(time)
@@ -84,14 +84,14 @@ struct FramePaceTests {
   }
 
   @Test func whatWasNotReadYetIsNoPause() throws {
-    // The last frame is stored before two that are shown before it, and those were not read.
+    // The last frame is stored before two that are displayed earlier and were not read.
     let stored: [Int64] = [0, 120, 40, 80, 240, 160, 200, 360]
     let pace = try #require(FramePace(PacketTimes([stored]), in: Self.milliseconds, isCut: true))
     #expect(!pace.isVariable)
     #expect(abs(pace.average - 25) < 0.01)
   }
 
-  /// Each step is one that a clock may make; their sum is more than a number can be.
+  /// Each step is permitted, but their sum exceeds the number range.
   @Test func theLongestStepsAreNoTrap() throws {
     let step = Int64(1) << 51
     let times = PacketTimes([[Int64]](repeating: [0, step, 2 * step], count: 2200))
@@ -169,7 +169,7 @@ struct LegacyTextTests {
     }
   }
 
-  /// What is Western stays that, though its last byte could begin a character of UTF-8.
+  /// Western text stays Western, even if its last byte could begin a UTF-8 character.
   @Test func aCutThatIsNoUTF8IsNone() {
     #expect(LegacyText.decode([0x43, 0xE9, 0x61, 0xE9], isCut: true) == "Céaé")
   }

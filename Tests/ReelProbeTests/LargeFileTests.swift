@@ -5,18 +5,17 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// Files that are larger than what the quick reading looks at, of which it sees only parts: what it tells is what all packets
-/// tell, and what was put in.
+/// Files that the quick reading reads only in part: its answer must match the answer from all packets, and the input.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
 struct LargeFileTests {
   private static let seconds = 75.0
 
-  /// What is shown, and what is heard with it.
+  /// The kind of pictures; all have audio.
   enum Content: String, CaseIterable {
     case even
-    /// Stored in another order than it is shown in.
+    /// Stored in another order than displayed.
     case reordered
-    /// Two of five frames are missing, from the first to the last.
+    /// Two of five frames are missing throughout.
     case uneven
     /// Four of five frames are missing in the middle.
     case slowInTheMiddle
@@ -40,13 +39,13 @@ struct LargeFileTests {
     var isVariable: Bool { self == .uneven || self == .slowInTheMiddle }
   }
 
-  /// A way to write it, without encoding where the container takes what there is.
+  /// A container to write to, without encoding where it accepts the content as it is.
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String
     var base = Base.h264
     let arguments: String
     var lasts = LargeFileTests.seconds
-    /// Where frames come at a rate of their own, or what is missing is filled up.
+    /// Whether the container has a constant rate, or missing frames are filled in.
     var isAlwaysEven = false
     var warnings: Set<MediaWarning.Code> = []
 
@@ -79,12 +78,12 @@ struct LargeFileTests {
     Way(
       name: "late-fragments.mp4",
       arguments: "-movflags frag_keyframe+empty_moov -output_ts_offset 3600"),
-    // An empty edit is a part of what is shown.
+    // An empty edit is part of the presentation.
     Way(name: "late.mp4", arguments: "-output_ts_offset 20", lasts: 95),
     Way(name: "a.avi", base: .mpeg4, arguments: ""), Way(name: "mpeg4.mp4", base: .mpeg4, arguments: ""),
   ]
 
-  /// These are encoded for the container, and only of what shows most.
+  /// These need their own encoding, and are made only from the most informative content.
   private static let encoded: [Way] = [
     Way(name: "a.mpg", base: .mpeg2, arguments: "", isAlwaysEven: true),
     Way(name: "a.vob", base: .mpeg2, arguments: "", isAlwaysEven: true),
@@ -104,7 +103,7 @@ struct LargeFileTests {
     }
   }
 
-  /// At an address fewer places are looked at: what they do not tell is named.
+  /// For a remote file fewer places are read: facts that they do not confirm are named in warnings.
   @Test(arguments: ["a.mkv", "a.flv", "a.ts", "a.mp4"]) func whatIsFarAwayIsToldOrNamed(name: String) throws {
     for content in [Content.even, .uneven, .slowInTheMiddle] {
       guard let base = try Self.base(content, .h264) else { return }
@@ -122,7 +121,7 @@ struct LargeFileTests {
     }
   }
 
-  /// A program stream, and what has no variable rate.
+  /// A program stream, and containers without a variable rate.
   @Test func whatIsEncodedForItsContainerIsToldAsItIs() throws {
     guard let base = try Self.base(.even, .mpeg2) else { return }
     for way in Self.encoded {
@@ -147,7 +146,7 @@ struct LargeFileTests {
     }
   }
 
-  /// Pictures of Theora are repeated where none came.
+  /// Theora pictures are repeated where frames are missing.
   @Test(arguments: [Content.even, .slowInTheMiddle]) func theora(content: Content) throws {
     let arguments = Self.picture(content) + Self.words("-c:v libtheora -q:v 9 -c:a libvorbis -ac 2 -r 25")
     if let made = try FFmpegTool.make("a.ogv", arguments) {
@@ -155,7 +154,7 @@ struct LargeFileTests {
     }
   }
 
-  /// FFmpeg leaves out the empty packets that repeat a picture since 6.1; the pages count them.
+  /// FFmpeg omits the empty packets that repeat a picture since 6.1; the pages still count them.
   @Test func theoraWithoutItsEmptyPackets() throws {
     let arguments =
       Self.picture(.slowInTheMiddle) + Self.words("-c:v libtheora -q:v 9 -c:a libvorbis -ac 2 -r 25")
@@ -172,7 +171,7 @@ struct LargeFileTests {
     let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
     guard var bytes = try FFmpegTool.make("a.avi", input)?.allBytes else { return }
     let index = try #require(bytes.lastPosition(of: "idx1"))
-    // As a writer leaves it that cannot go back.
+    // As a writer leaves it that can't seek back.
     bytes.removeSubrange(index...)
     bytes.replaceSubrange(4..<8, with: [0xFF, 0xFF, 0xFF, 0xFF])
     let list = try #require(bytes.position(of: "movi"))
@@ -181,7 +180,7 @@ struct LargeFileTests {
       try #require(OpenFile(holding: bytes)), Way(name: "unfinished.avi", arguments: ""), .slowInTheMiddle)
   }
 
-  /// Pictures that begin long after the sound.
+  /// Pictures that begin long after the audio.
   @Test(arguments: ["a.mkv", "a.ts", "a.flv"]) func lateStreamsCount(name: String) throws {
     guard let base = try Self.base(.even, .h264) else { return }
     let path = "/proc/\(getpid())/fd/\(base.descriptor)"
@@ -201,7 +200,7 @@ struct LargeFileTests {
     hold(made, Way(name: name, arguments: "", lasts: Self.seconds - 11.3), .reordered)
   }
 
-  /// The clock of MPEG's multiplexes is looked at in windows, between which minutes pass.
+  /// The clock of MPEG multiplexes is read in windows that are minutes apart.
   @Test(arguments: [
     ("a.ts", Base.h264, "96x64"), ("a.ts", .h264, "192x128"), ("a.vob", .mpeg2, "96x64"),
   ]) func tenMinutesAreTenMinutes(name: String, base: Base, size: String) throws {
@@ -214,16 +213,16 @@ struct LargeFileTests {
     let input = ["-stream_loop", "29", "-i", "/proc/\(getpid())/fd/\(part.descriptor)", "-map", "0"]
     guard let made = try FFmpegTool.make(name, input + ["-c", "copy"]) else { return }
     #expect(made.size * 8 / 600 > 1_000_000, "\(made.size)")
-    // FFmpeg 7 puts the sound's last frame between one part and the next.
+    // FFmpeg 7 puts the audio's last frame between two parts.
     let length = try FFmpegTool.length(of: made)
     #expect(abs(length - 600) < 2, "\(length)")
     try holdLength(of: made, length, "\(name) of \(made.size) bytes")
   }
 
-  /// In a still part few bytes pass, and most of the time.
+  /// A still part takes few bytes, but most of the time.
   @Test(arguments: [("a.ts", Base.h264, ""), ("a.ts", .h264, "-an"), ("a.vob", .mpeg2, "")])
   func aStillPartTakesItsTime(name: String, base: Base, flags: String) throws {
-    // A thousand frames, of which the 501st stays for two hundred seconds.
+    // A thousand frames, of which the 501st is displayed for two hundred seconds.
     let pictures =
       "testsrc2=size=96x64:rate=25:duration=40,noise=alls=100:allf=t,loop=loop=5000:size=1:start=500,setpts=N/25/TB,format=yuv420p"
     let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=240"]
@@ -235,7 +234,7 @@ struct LargeFileTests {
     try holdLength(of: made, 240, "\(name) \(flags) of \(made.size) bytes")
   }
 
-  /// Read here and from an address.
+  /// Checks the duration as a local and as a remote file.
   private func holdLength(of file: OpenFile, _ seconds: Double, _ what: String) throws {
     let container = try #require(file.sniffed)
     let thorough = try file.read(as: container, by: [.thorough]).media
@@ -248,11 +247,11 @@ struct LargeFileTests {
     }
   }
 
-  // MARK: Making
+  // MARK: Making files
 
   private static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
-  /// Noise, of which little is saved, in a size that is none of whole blocks.
+  /// Noise, which hardly compresses, at a size that is not a multiple of blocks.
   private static func picture(_ content: Content) -> [String] {
     [
       "-f", "lavfi", "-i",
@@ -267,7 +266,7 @@ struct LargeFileTests {
       "a.mkv", picture(content) + words("\(base.arguments) -g 50 -fps_mode vfr \(order)"))
   }
 
-  // MARK: Holding
+  // MARK: Checks
 
   private func hold(_ file: OpenFile, _ way: Way, _ content: Content) {
     let what = "\(way.testDescription), \(content)"

@@ -4,13 +4,13 @@ import Testing
 
 @testable import ReelProbe
 
-/// Texts that are longer than what is kept of them are cut between two characters.
+/// Texts longer than the part that is kept are cut between two characters.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct LongTextTests {
-  /// One byte more or less before the cut, which therefore falls within a character for one of them.
+  /// With and without an additional byte before the cut, so that it falls within a character in one of the cases.
   @Test(arguments: ["a.avi", "a.mkv", "a.mp4", "a.mov", "a.wmv", "a.ogv"], ["", "a"])
   func aLongTitleStaysWhatItIs(name: String, start: String) throws {
-    // More than is read of any text.
+    // Longer than any text that is read.
     let title = start + String(repeating: "é", count: 9000)
     let codec = name == "a.ogv" ? "libtheora" : name == "a.wmv" ? "wmv2" : "mpeg4"
     let arguments = ["-frames:v", "5", "-c:v", codec, "-pix_fmt", "yuv420p", "-metadata", "title=\(title)"]

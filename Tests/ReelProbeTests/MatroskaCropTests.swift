@@ -3,14 +3,14 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// What Matroska cuts off its pictures (PixelCrop…, RFC 9559) is not shown; each file made byte by byte.
+/// Pixels that Matroska crops (PixelCrop…, RFC 9559) are not displayed; each file is assembled byte by byte.
 struct MatroskaCropTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var crop: (Int, Int, Int, Int)?
     var display: (Int, Int, Int)?
     var picture: (Int, Int)?
     var tracksBefore = 0
-    /// As shown.
+    /// The displayed size.
     let size: (Int, Int)
     let pixel: String?
     var warning: MediaWarning.Code?
@@ -24,21 +24,21 @@ struct MatroskaCropTests {
       Case(crop: (0, 0, 0, 0), size: (64, 48), pixel: "1:1"),
       Case(crop: (8, 8, 0, 0), size: (48, 48), pixel: "1:1"),
       Case(crop: (1, 3, 5, 7), size: (60, 36), pixel: "1:1"),
-      // What is left is shown as large as all of it was: the pixels are no squares.
+      // The rest is displayed at the size of the whole, so the pixels are not square.
       Case(crop: (8, 8, 0, 0), display: (64, 48, 0), size: (64, 48), pixel: "4:3"),
       Case(crop: (0, 0, 6, 6), display: (16, 9, 3), size: (64, 36), pixel: "1:1"),
       Case(crop: (8, 8, 0, 0), display: (64, 48, 4), size: (48, 48), pixel: nil),
-      // Nothing would be left.
+      // Nothing would remain.
       Case(crop: (32, 32, 0, 0), size: (64, 48), pixel: "1:1", warning: .croppingMismatch),
       Case(crop: (0, 0, 0, 1000), size: (64, 48), pixel: "1:1", warning: .croppingMismatch),
-      // The pictures are of another size than the one that is cut.
+      // The pictures differ from the size that is cropped.
       Case(crop: (0, 0, 0, 8), picture: (64, 40), size: (64, 40), pixel: nil, warning: .sizeMismatch),
-      // It is the second track's picture that a player shows, and that is cut.
+      // A player shows the second track's picture, which is cropped.
       Case(crop: (8, 8, 0, 0), tracksBefore: 1, size: (48, 48), pixel: "1:1"),
     ]
   }
 
-  /// FFmpeg 7.1 and newer take no file of whose pictures nothing would be left.
+  /// FFmpeg 7.1 and newer refuse a file of whose pictures nothing would remain.
   static let mayRefuse = !FFmpegReader.version.split(separator: ".").compactMap { Int($0) }
     .lexicographicallyPrecedes([61, 7])
 
@@ -92,7 +92,7 @@ struct MatroskaCropTests {
       }
       let media = try? #require(OpenFile(holding: bytes)).read(as: .matroska).media
       #expect(media?.video?.width.map { $0 > 0 } ?? true)
-      // A worker's answer with one side alone is refused as one that can't be true.
+      // A worker's reply with only one side is refused as impossible.
       #expect((media?.video?.storedWidth == nil) == (media?.video?.storedHeight == nil))
     }
   }

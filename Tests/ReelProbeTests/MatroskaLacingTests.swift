@@ -4,11 +4,13 @@ import Testing
 
 @testable import ReelProbe
 
-/// Several frames of sound that share a block and its time (RFC 9559, 10.3).
+/// Several audio frames that share a block and its timestamp (RFC 9559, 10.3).
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct MatroskaLacingTests {
-  /// - Parameter frames: of a track that share a block each, of a file of one segment whose clusters have simple blocks.
-  /// - Parameter lasting: nanoseconds that a frame of any track lasts by the header.
+  /// Laces the frames of a track in a file with one segment, whose clusters contain simple blocks.
+  ///
+  /// - Parameter frames: The number of frames that share a block.
+  /// - Parameter lasting: The duration in nanoseconds that the header states for each track's frames.
   private func laced(_ bytes: [UInt8], track: UInt8, frames: Int, lasting: Int? = nil) throws -> [UInt8] {
     let file = BytesInMemory(all: bytes)
     func contents(_ element: EBMLElement) -> [UInt8] {
@@ -44,7 +46,7 @@ struct MatroskaLacingTests {
         waiting = []
         return
       }
-      // Xiph's way of telling sizes: as many 255 as there are in it, and the rest.
+      // Xiph lacing: a size is a sequence of 255s and the remainder.
       var sizes: [UInt8] = []
       for one in waiting.dropLast() {
         let size = one.count - 4
@@ -93,11 +95,11 @@ struct MatroskaLacingTests {
     }
   }
 
-  /// mkvmerge counts in ticks of a sample's length where there is no video, and says how long each frame lasts.
+  /// Without video, mkvmerge counts in ticks of one sample, and states each frame's duration.
   @Test(arguments: [21_333_333, 21_866_666, 20_000_000]) func anUnusualTick(lasting: Int) throws {
     let coded = ["-c:a", "ac3", "-ac", "1", "-ar", "48000"]
     guard let plain = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded) else { return }
-    // Of 1536 samples each.
+    // Each frame has 1536 samples.
     var bytes = try laced(plain.allBytes, track: 1, frames: 4, lasting: lasting * 3 / 2)
     let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83, 0x0F, 0x42, 0x40]))
     bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x0F, 0x3E, 0x58])
@@ -105,7 +107,7 @@ struct MatroskaLacingTests {
     #expect(warnings.map(\.code) == (lasting == 21_333_333 ? [] : [.claimUnchecked]), "\(warnings)")
   }
 
-  /// mkvmerge keeps the milliseconds of what a file was made from, in ticks of a sample.
+  /// mkvmerge keeps the milliseconds of its source, in ticks of one sample.
   @Test(arguments: [21_333_333, 20_906_666]) func roundedTimesKeepAPaceOnTheWhole(lasting: Int) {
     let (tick, frames) = (20_832.0, 8.0)
     var clock = ContentClock(base: AVRational(num: 20_832, den: 1_000_000_000), ahead: 10)
@@ -117,14 +119,14 @@ struct MatroskaLacingTests {
     #expect(clock.keepsStatedPace(1) == (lasting == 21_333_333))
   }
 
-  /// The first of these frames counts against what the track claims, as one that stands alone does.
+  /// The first of several laced frames is checked against the track's claim, as a single one is.
   @Test func aClaimIsHeldToTheFirstFrame() throws {
     let coded = ["-c:v", "mpeg4", "-c:a", "ac3", "-ac", "1", "-ar", "48000"]
     guard let plain = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
       return
     }
     var bytes = try laced(plain.allBytes, track: 2, frames: 4)
-    // Channels, in the track's element of sound.
+    // The number of channels in the track's audio element.
     let place = try #require(bytes.position(of: [0x9F, 0x81, 0x01]))
     bytes[place + 2] = 6
     let media = try #require(OpenFile(holding: bytes)).read(as: .matroska).media

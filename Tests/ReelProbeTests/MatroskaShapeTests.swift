@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// What Matroska claims of the shape of pictures, and of which tracks there are.
+/// What Matroska's headers claim about the shape of pictures, and about which tracks exist.
 struct MatroskaShapeTests {
   private func media(_ bytes: [UInt8], by ways: Set<ProbeMethod>) throws -> MediaInfo {
     let file = try #require(OpenFile(holding: bytes))
@@ -12,7 +12,7 @@ struct MatroskaShapeTests {
 
   private let allWays: [Set<ProbeMethod>] = [FFmpegReader.quickWays, [.full], [.thorough]]
 
-  /// Pixels of 3:2, by the pictures themselves and by their header, until that says otherwise.
+  /// The pixels are 3:2 both in the pictures and in the header, until the header is changed.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["libx264", "mpeg4"])
   func theHeadersShapeIsHeldToThePictures(codec: String) throws {
@@ -23,7 +23,7 @@ struct MatroskaShapeTests {
       let found = try media(bytes, by: ways)
       #expect(found.warnings == [] && found.video?.width == 96, "\(ways)")
     }
-    // DisplayWidth and DisplayHeight, as a ratio of 2:1.
+    // DisplayWidth and DisplayHeight as a ratio of 2:1.
     let ratio: [UInt8] = [0x54, 0xB0, 0x81, 2, 0x54, 0xBA, 0x81, 1]
     let place = try #require((0..<4096).first { bytes[$0...].starts(with: ratio) })
     (bytes[place + 3], bytes[place + 7]) = (4, 3)
@@ -37,7 +37,7 @@ struct MatroskaShapeTests {
     for ways in allWays { #expect(try media(bytes, by: ways).video?.width == 96, "\(ways)") }
   }
 
-  /// FFmpeg takes a JPEG of half of the claimed height for a field of an interlaced picture.
+  /// FFmpeg takes a JPEG with half the claimed height for one field of an interlaced picture.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func motionJPEGHasTheHeightOfItsJPEGs() throws {
     let made = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-pix_fmt", "yuvj420p", "-c:v", "mjpeg"])
@@ -54,7 +54,7 @@ struct MatroskaShapeTests {
     }
   }
 
-  /// Two JPEGs of half the height in each packet.
+  /// Each packet has two JPEGs of half the height.
   @Test func motionJPEGOfFieldsIsAsHighAsBoth() {
     let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8, 0, 24, 0, 64, 3, 0xFF, 0xD9]
     #expect(!MotionJPEG.isOfFields(jpeg))
@@ -66,7 +66,7 @@ struct MatroskaShapeTests {
     #expect(MotionJPEG.isOfFields(field))
   }
 
-  /// Side by side, above one another, in turn by rows and columns: the picture is as large as both.
+  /// Side by side, one above the other, and interleaved by rows or columns: the picture has the size of both views.
   @Test(arguments: [0, 1, 2, 3, 7, 9, 11]) func picturesForBothEyesAreOne(mode: Int) throws {
     var movie = SmallMatroska()
     movie.stereoMode = mode
@@ -77,7 +77,7 @@ struct MatroskaShapeTests {
     }
   }
 
-  /// FFmpeg reads nothing of a file with blocks of a track that the header does not list.
+  /// FFmpeg reads nothing of a file that has blocks of a track missing from the header.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func blocksOfAnUnlistedTrackHideNoPictures() throws {
     let made = try #require(
@@ -87,7 +87,7 @@ struct MatroskaShapeTests {
     let head: [UInt8] = [0xAE, 1, 0, 0, 0, 0, 0, 0]
     let tracks = (0..<8192).filter { bytes[$0...].starts(with: head) }
     #expect(tracks.count == 2)
-    // Void
+    // Turn the track into a Void element.
     bytes[try #require(tracks.last)] = 0xEC
     for ways in allWays {
       let found = try media(bytes, by: ways)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Tracks of Matroska that FFmpeg makes more streams of than there are, or to which it gives a rounded rate.
+/// Matroska tracks of which FFmpeg makes too many streams, or whose rate it rounds.
 struct MatroskaTracksTests {
   private static func tracks(of bytes: [UInt8]) -> [UInt8]? {
     guard let start = bytes.position(of: [0x16, 0x54, 0xAE, 0x6B]) else { return nil }
@@ -19,7 +19,7 @@ struct MatroskaTracksTests {
     }
   }
 
-  /// Lists that say the same are what the format allows.
+  /// The format permits repeated, identical lists of tracks.
   @Test func tracksThatAreListedTwiceCountOnce() throws {
     var made = SmallMatroska()
     made.beforeClusters = try #require(Self.tracks(of: made.bytes))
@@ -39,7 +39,7 @@ struct MatroskaTracksTests {
     }
   }
 
-  /// FFmpeg begins anew behind what it cannot read.
+  /// FFmpeg starts over after data that it can't read.
   @Test(
     arguments: [
       [0x67, 0xC8, 0x88, 0x45, 0xA3, 0x40, 0xFF, 1, 2, 3, 4], [UInt8](repeating: 0, count: 20),
@@ -83,7 +83,7 @@ struct MatroskaTracksTests {
   func ratesAreThoseThatAreStated(rate: String) throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=\(rate):duration=1"]
     for coded in [["-c:v", "mpeg4"], ["-c:v", "libvpx-vp9", "-cpu-used", "8"], ["-c:v", "ffv1"]] {
-      // A single frame has no times that tell.
+      // A single frame has no timestamps to compute a rate from.
       for count in [[], ["-frames:v", "1"]] {
         guard let made = try FFmpegTool.make("a.mkv", picture + coded + count) else { continue }
         for media in try bothWays(made.allBytes) {

@@ -2,18 +2,18 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// Pictures that are missing in the middle of one of MPEG's multiplexes while the sound goes on, as after bad reception: what
-/// is told of their rate is what was left of them, or it is named.
+/// Pictures missing in the middle of an MPEG multiplex while the audio continues, as after bad reception: the frame
+/// rate is that of the remaining pictures, or a warning names it.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
 struct MissingPicturesTests {
-  /// - Parameters:
-  ///   - missing: seconds from and to which no picture is left.
+  /// A transport stream with some pictures removed.
   private struct Made {
     let bytes: [UInt8]
     let pictures: Int
   }
 
-  /// Takes the packets of pictures out of a transport stream, and counts the pictures that are left.
+  /// Removes the picture packets in the range of seconds `missing` from a transport stream, and counts the remaining
+  /// pictures.
   private static func without(_ missing: Range<Double>, of whole: [UInt8]) -> Made {
     var (bytes, pictures, first, now): ([UInt8], Int, Double?, Double) = ([], 0, nil, 0)
     bytes.reserveCapacity(whole.count)
@@ -49,7 +49,7 @@ struct MissingPicturesTests {
     )?.allBytes
   }
 
-  /// Looked at whole: less and more than a clock could have jumped.
+  /// The whole file is read: gaps shorter and longer than a jump of the clock.
   @Test(arguments: ["libx264", "mpeg2video"]) func inASmallFile(encoder: String) throws {
     guard let whole = try Self.stream(25, encoder, bitRate: 300) else { return }
     for missing in [8..<10.0, 5..<20.0] {
@@ -65,7 +65,8 @@ struct MissingPicturesTests {
     }
   }
 
-  /// Looked at in windows, between which some of them lie. The sound of the short ones is less than a window.
+  /// Windows are read, and some of the missing pictures are between them. The audio in the short gaps is less than a
+  /// window.
   @Test(arguments: [20..<24.0, 20..<35.0, 10..<50.0, 30..<61.0]) func inALargeFile(
     missing: Range<Double>
   ) throws {

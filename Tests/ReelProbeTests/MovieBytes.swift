@@ -4,7 +4,7 @@ struct MovieBytes {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Where the contents of the box at a path begin, the first of its kind on each level; `track` counts from 0.
+  /// The offset of the contents of the box at `path`, the first of its kind on each level; `track` counts from 0.
   func box(_ path: String, track: Int = 0) -> Int? {
     var range = 0..<bytes.count
     var found: Int?
@@ -18,7 +18,7 @@ struct MovieBytes {
     return found
   }
 
-  /// Where the first sample entry begins of the track that a handler is of.
+  /// The offset of the first sample entry of the track with this handler.
   func entry(of handler: String) -> Int? {
     for track in 0..<8 {
       guard let place = box("moov/trak/mdia/hdlr", track: track) else { return nil }
@@ -39,10 +39,10 @@ struct MovieBytes {
     }
   }
 
-  /// Puts bytes at a place within the box at a path, behind the media data or where nothing points behind them, and makes the
-  /// boxes around it longer.
+  /// Inserts bytes into the box at `path`, at a place to whose following data nothing points, and enlarges the boxes
+  /// around it.
   ///
-  /// - Returns: whether there is such a box.
+  /// - Returns: Whether there is such a box.
   mutating func insert(_ new: [UInt8], at place: Int, in path: String, track: Int = 0) -> Bool {
     let names = path.split(separator: "/")
     let around = (1...names.count).map { names.prefix($0).joined(separator: "/") }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import ReelProbe
 
-/// What tables, edits and codecs tell against what the boxes of a movie claim.
+/// What tables, edits and codecs prove against the claims of a movie's boxes.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct MovieEvidenceTests {
-  /// Two seconds of 25 pictures each, 64x48, with sound.
+  /// Two seconds at 25 pictures per second, 64x48, with audio.
   private func movie(_ name: String = "a.mp4", _ arguments: [String] = []) throws -> MovieBytes {
     let made = try #require(
       try FFmpegTool.make(
@@ -36,7 +36,7 @@ struct MovieEvidenceTests {
 
   @Test(arguments: [200, 16_000, UInt64(UInt32.max)]) func theMoviesDurationIsAClaim(ticks: UInt64) throws {
     var movie = try movie()
-    // In the unit of the movie: a millisecond, or, from FFmpeg 9 on, what suits all of its tracks.
+    // In the movie's time scale: milliseconds, or, from FFmpeg 9 on, a unit that suits all tracks.
     let head = try #require(movie.box("moov/mvhd"))
     let unit = Double(movie.number(at: head + 12))
     movie.write(ticks < UInt64(UInt32.max) ? UInt64(Double(ticks) / 1000 * unit) : ticks, at: head + 16)
@@ -48,7 +48,7 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// Rates for which a sample entry has no room are held to it, too.
+  /// Even rates that do not fit into a sample entry are compared with it.
   @Test(arguments: [22_050, 48_000, 88_200, 441_000] as [UInt64])
   func theClockOfPlainSoundIsHeldToItsEntry(rate: UInt64) throws {
     var movie = MovieBytes(
@@ -63,7 +63,7 @@ struct MovieEvidenceTests {
   @Test func aClockThatContradictsItsTrackIsNamed() throws {
     for path in ["moov/trak/mdia/mdhd", "moov/trak/mdia/minf/stbl/stts"] {
       var movie = try movie()
-      // The timescale; the step of the first run.
+      // The time scale, or the step of the first run.
       let box = try #require(movie.box(path))
       let place = box + 12
       movie.write(movie.number(at: place) * 3, at: place)
@@ -73,14 +73,14 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// FFmpeg 9 gives the movie the clock of its sound: then a track header that lies with the movie seems to be in the sound's
-  /// own ticks, which that of the video is not.
+  /// FFmpeg 9 gives the movie the time scale of its audio. A track header that is wrong together with the movie then
+  /// seems to be in the audio's ticks, unlike the video's.
   @Test func aMovieThatLiesWithItsVideoIsNamedByItsSound() throws {
     let made = try #require(
       try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"]))
     var movie = MovieBytes(made.allBytes)
     let head = try #require(movie.box("moov/mvhd"))
-    // In the clock of the sound, whatever FFmpeg this is.
+    // Use the audio's time scale, whichever FFmpeg made the file.
     var places = [head + 16]
     for track in 0..<2 {
       places.append(try #require(movie.box("moov/trak/tkhd", track: track)) + 20)
@@ -106,7 +106,7 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// The others tell of samples that a table of none leaves out.
+  /// The other tables prove the samples that an empty size table denies.
   @Test func aTrackWhoseSizesTellOfNoSampleIsNamed() throws {
     var movie = MovieBytes(
       try #require(try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac"]))
@@ -117,7 +117,7 @@ struct MovieEvidenceTests {
     #expect(warning(.indexMismatch, try media(movie)) != nil)
   }
 
-  /// FATE's display matrices, and a writer that turns the sides of the track header as well.
+  /// FATE's display matrices, and a writer that also swaps the sides in the track header.
   @Test(
     arguments: [
       ([0, 1, -1, 0], 48, 64, 48, 64, false), ([0, 1, -1, 0], 64, 48, 48, 64, false),
@@ -133,7 +133,7 @@ struct MovieEvidenceTests {
     }
     movie.write(across << 16, at: header + 76)
     movie.write(down << 16, at: header + 80)
-    // Without a shape of its own.
+    // Without a pixel shape of its own.
     if let entry = movie.entry(of: "vide") {
       let end = entry + Int(movie.number(at: entry))
       for place in (entry + 86)..<(end - 3) where movie.bytes[place..<(place + 4)].elementsEqual("pasp".utf8)
@@ -153,8 +153,8 @@ struct MovieEvidenceTests {
     #expect(try media(MovieBytes(movie.bytes)).video?.width == 128)
   }
 
-  /// Without `pasp` the pictures may give the shape (ISO/IEC 14496-12, 12.1.4), and the track header the size that comes of
-  /// it, rounded or not.
+  /// Without `pasp` the pictures may define the shape (ISO/IEC 14496-12, 12.1.4), and the track header the resulting
+  /// size, rounded or not.
   @Test func aShapeOfThePicturesThatTheTrackHeaderSharesIsTheirs() throws {
     let coded = [
       "-c:v", "libx264", "-pix_fmt", "yuv420p", "-vf", "scale=720:480,setsar=40/33", "-frames:v", "3",
@@ -176,7 +176,7 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// A program wrote something before the media data, or put the index there, and left the offsets as they were.
+  /// A program inserted data before the media data, or moved the index there, without adjusting the offsets.
   @Test(arguments: [
     ["-c:v", "libx264", "-c:a", "aac"], ["-c:v", "mpeg4", "-c:a", "alac"],
     ["-c:v", "libaom-av1", "-c:a", "flac"],
@@ -198,7 +198,7 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// MPEG-2 under the name of MPEG-4 (ISO/IEC 14496-1, table 5).
+  /// MPEG-2 labeled as MPEG-4 (ISO/IEC 14496-1, table 5).
   @Test func aRecordDoesNotStandForPictures() throws {
     let coded = ["-c:v", "mpeg2video", "-f", "mp4"]
     guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
@@ -210,7 +210,7 @@ struct MovieEvidenceTests {
     #expect(told?.fact == "video.codec" && told?.measured == .text("mpeg2video"))
   }
 
-  /// FFmpeg goes by the sample entry, and so beyond the file's end.
+  /// FFmpeg trusts the sample entry, and would read beyond the end of the file.
   @Test(arguments: [1, 2, 6] as [UInt64]) func plainSoundOfOtherChannelsIsNotCutOff(channels: UInt64) throws {
     let coded = ["-c:a", "pcm_s16le", "-ac", "2"]
     var movie = MovieBytes(try #require(try FFmpegTool.make("a.mov", FFmpegTool.tone + coded)).allBytes)
@@ -220,7 +220,7 @@ struct MovieEvidenceTests {
     #expect(found.warnings.map(\.code) == (channels == 2 ? [] : [.soundMismatch]))
   }
 
-  /// The plain pixels of another size, or of another depth.
+  /// Uncompressed pixels with a wrong size or depth.
   @Test(arguments: ["rgb24", "uyvy422", "pal8", "v210"]) func plainPicturesAreAsLargeAsTheirPixels(
     format: String
   ) throws {
@@ -308,7 +308,7 @@ struct MovieEvidenceTests {
     #expect(warning(.samplesHidden, try media(MovieBytes(movie.bytes))) == nil)
   }
 
-  /// Slow motion of editors: not every player shows it.
+  /// An editor's slow motion, which not every player supports.
   @Test(arguments: [([0x8000], "25/2", false), ([0x2_0000], "50/1", false), ([0x8000, 0x2_0000], nil, nil)])
   func editsOfAnotherSpeedAreNamed(speeds: [UInt64], rate: String?, isVariable: Bool?) throws {
     let lengths = speeds.map { UInt32(1000 * 0x1_0000 / $0 * 2 / UInt64(speeds.count)) }
@@ -325,14 +325,14 @@ struct MovieEvidenceTests {
     #expect(found.warnings.map(\.measured) == [.number(2), .number(25)])
   }
 
-  /// Players end before the second.
+  /// Players stop before the second.
   @Test func twoMoviesInOneFileAreNamed() throws {
     for fastStart in [true, false] {
       let movie = SmallMovie(fastStart: fastStart).bytes
       let found = try media(MovieBytes(movie + movie))
       #expect(found.duration == 2)
       #expect(found.warnings.map(\.code) == [.claimUnchecked] && found.warnings.first?.fact == "duration")
-      // An index that was left in when another one was written.
+      // An old index that remained when another one was written.
       let index = movie.firstRange(of: Array("moov".utf8)).map { Array(movie[($0.lowerBound - 4)...]) } ?? []
       #expect(try media(MovieBytes(movie + index)).warnings == [])
     }
@@ -351,8 +351,8 @@ struct MovieEvidenceTests {
     }
   }
 
-  /// A live recording that lost its connection: players that follow the clock show a pause. Of one track alone, or of a
-  /// clock that comes back, it is a mistake.
+  /// A live recording that lost its connection: players that follow the clock show a pause. If only one track has it,
+  /// or the clock returns, it is a mistake.
   @Test(arguments: [(true, 300), (true, 5), (true, 0.3), (false, 300), (false, 5)])
   func fragmentsThatBeginLaterPause(hasSound: Bool, pause: Double) throws {
     let flags = ["-g", "10", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
@@ -377,7 +377,7 @@ struct MovieEvidenceTests {
     #expect(abs((back.duration ?? 0) - 2) < 0.2, "\(back.duration ?? 0)")
     #expect(back.warnings.contains { $0.code == .indexMismatch }, "\(back.warnings)")
     guard hasSound else {
-      // A false step makes a pause, too.
+      // A wrong step causes a pause, too.
       var movie = made
       let header = try #require(movie.bytes.position(of: "tfhd"))
       #expect(movie.number(at: header + 12) == 512)
@@ -389,7 +389,7 @@ struct MovieEvidenceTests {
     #expect(alone.warnings.contains { $0.code == .indexMismatch }, "\(alone.warnings)")
   }
 
-  /// What is further away than a pause may last is another beginning, also behind a pause.
+  /// A step longer than any pause is another beginning, even after a pause.
   @Test func aPauseIsNoExcuseForAJump() throws {
     var movie = try movie(
       "a.mp4", ["-g", "10", "-an", "-movflags", "frag_keyframe+empty_moov+default_base_moof"])
@@ -404,7 +404,7 @@ struct MovieEvidenceTests {
     #expect(found.warnings.contains { $0.code == .clockJumps }, "\(found.warnings)")
   }
 
-  /// Their pictures state a rate at which they would end long before the sound does.
+  /// The pictures state a rate at which they would end long before the audio.
   @Test func aSlideShowInFragmentsIsNotSlowed() throws {
     let slides = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=1/5:d=35", "-f", "lavfi", "-i", "sine=d=2"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0", "-c:a", "aac"]
@@ -415,7 +415,7 @@ struct MovieEvidenceTests {
     #expect(!found.warnings.contains { $0.fact == "duration" }, "\(found.warnings)")
   }
 
-  /// What H.264 does not call fixed may be the rate of fields, and MPEG-2 may repeat them.
+  /// H.264 that does not call its rate fixed may state the field rate, and MPEG-2 may repeat fields.
   @Test(arguments: [
     (["libx264", "-bsf:v", "h264_metadata=tick_rate=100:fixed_frame_rate_flag=0"], false),
     (["libx264", "-bsf:v", "h264_metadata=tick_rate=75:fixed_frame_rate_flag=0"], true),
@@ -438,7 +438,7 @@ struct MovieEvidenceTests {
     #expect(SampleTimes(runs + runs)?.samples(from: 0, to: .max / 4).step == nil)
   }
 
-  /// Each edit shows all runs; no reading in between would end it.
+  /// Each edit shows all runs; a naive loop over them would not end.
   @Test func manyEditsOfManyRunsTakeNoTime() throws {
     func presentation(edits: Int, runs: Int) throws -> TrackPresentation? {
       var movie = SmallMovie(samples: runs)
@@ -457,7 +457,8 @@ struct MovieEvidenceTests {
     #expect(try presentation(edits: 4096, runs: 5000) == nil)
   }
 
-  /// The container's transfer function is kept where the bitstream has none, and named where it has another.
+  /// The container's transfer function is kept where the bit stream has none, and a warning is given where it has
+  /// another.
   @Test(
     arguments: [
       ("libx265", [], false), ("libx264", [], false), ("libaom-av1", ["-cpu-used", "8"], false),
@@ -469,7 +470,7 @@ struct MovieEvidenceTests {
     var movie = MovieBytes(made.allBytes)
     let entry = try #require(movie.entry(of: "vide"))
     let end = entry + Int(movie.number(at: entry))
-    // A box of 20 bytes that tells of bit rates becomes one of colours.
+    // A 20-byte box of bit rates is turned into one of colors.
     let place = try #require(
       ((entry + 86)..<(end - 3)).first { movie.bytes[$0..<($0 + 4)].elementsEqual("btrt".utf8) })
     for (offset, word) in [0x636F_6C72, 0x6E63_6C78, 0x0009_0010, 0x0009_0000].enumerated() {

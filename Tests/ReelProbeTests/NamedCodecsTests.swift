@@ -3,8 +3,8 @@ import Testing
 
 @testable import ReelProbe
 
-/// FLV whose tags name their codecs (Enhanced RTMP), as newer streaming programs write them: made of files whose tags number
-/// them.
+/// FLV whose tags name their codecs (Enhanced RTMP), as newer streaming programs write it. The files are made from
+/// others whose tags have numbers.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct NamedCodecsTests {
   private struct Tag {
@@ -40,9 +40,9 @@ struct NamedCodecsTests {
     return bytes
   }
 
-  /// With the name of the codec in the place of its number.
+  /// Replaces the codec's number with its name.
   ///
-  /// - Parameter inOrder: pictures are shown as they are decoded, without when.
+  /// - Parameter inOrder: Whether pictures are displayed in decoding order, without a composition time.
   private static func named(_ bytes: [UInt8], _ name: String, inOrder: Bool = false) -> [UInt8] {
     let tags = tags(of: bytes).map { tag in
       guard tag.kind == 9, tag.body.count >= 5 else { return tag }
@@ -75,7 +75,7 @@ struct NamedCodecsTests {
       try allWays(Self.named(numbered, "avc1", inOrder: inOrder)), try allWays(numbered))
     {
       #expect(original.video?.frameRate?.description == "25/1" && original.video?.width == 64)
-      // `onMetaData` states a bit rate of pictures, which FFmpeg gives to streams that it knows.
+      // `onMetaData` states a video bit rate, which FFmpeg assigns only to streams that it knows.
       var (found, expected) = (media.video, original.video)
       found?.bitRate = nil
       expected?.bitRate = nil
@@ -102,7 +102,7 @@ struct NamedCodecsTests {
     }
   }
 
-  /// AAC of a name: the record tells as ever. Of a name without a record the flags, which are none, tell nothing.
+  /// AAC with a name still has its record. A name without a record has no facts, because there are no flags.
   @Test func soundOfAName() throws {
     guard let numbered = try Self.made() else { return }
     var tags = Self.tags(of: numbered)
@@ -122,7 +122,7 @@ struct NamedCodecsTests {
     }
   }
 
-  /// HEVC and AV1 under the numbers that programs in China gave them: as H.264, with another number.
+  /// HEVC and AV1 with the numbers that Chinese programs assigned to them: like H.264, but with another number.
   @Test func picturesOfNumbersThatAreNotAdobes() throws {
     let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx265", "-x265-params", "keyint=1:log-level=none"]
     guard let numbered = try Self.made(),
@@ -143,7 +143,7 @@ struct NamedCodecsTests {
     ] as [(UInt8, [UInt8], [[UInt8]], (Int, Int))] {
       var place = 0
       let tags = Self.tags(of: numbered).compactMap { tag -> Tag? in
-        // What `onMetaData` says is of the other pictures.
+        // `onMetaData` describes the original pictures.
         guard tag.kind != 18 else { return nil }
         guard tag.kind == 9, tag.body.count > 5 else { return tag }
         var changed = tag
@@ -163,7 +163,7 @@ struct NamedCodecsTests {
         #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)])
         #expect(media.warnings.isEmpty, "\(media.warnings)")
       }
-      // Without the record of its codec it is none that is known.
+      // Without a codec record the codec is unknown.
       let bare = tags.filter { !($0.kind == 9 && $0.body[1] == 0) }
       for media in try allWays(Self.file(numbered.prefix(13), bare)) {
         #expect(media.video?.codec == nil)
@@ -172,8 +172,8 @@ struct NamedCodecsTests {
     }
   }
 
-  /// As OBS records several sounds: the first as ever, each other in tags of its own; where it is of many channels, that may be
-  /// said before its record is there (Enhanced RTMP v2, MultichannelConfig).
+  /// As OBS records several audio tracks: the first as usual, each other in its own tags. For several channels, these
+  /// may be announced before the record (Enhanced RTMP v2, MultichannelConfig).
   @Test(arguments: [1, 2], [false, true]) func furtherSounds(count: Int, saysChannels: Bool) throws {
     guard let numbered = try Self.made() else { return }
     let tags = Self.tags(of: numbered).flatMap { tag -> [Tag] in
@@ -196,8 +196,7 @@ struct NamedCodecsTests {
     }
   }
 
-  /// Data on the colours (`colorInfo`) between the record of the pictures' codec and that of the sound's, at which FFmpeg before
-  /// 6.1 stops.
+  /// Color information (`colorInfo`) between the records of video and audio, at which FFmpeg before 6.1 stops.
   @Test(arguments: ["aac", "libmp3lame"]) func soundBehindColours(codec: String) throws {
     guard let numbered = try Self.made(sound: ["-c:a", codec]) else { return }
     var tags = Self.tags(of: Self.named(numbered, "avc1"))
@@ -214,7 +213,7 @@ struct NamedCodecsTests {
     }
   }
 
-  /// There FFmpeg knows nothing of sound that has a number and no header: the flags beside it tell.
+  /// There FFmpeg knows nothing about audio with a number and no header: the flags state its facts.
   @Test(arguments: [
     ("pcm_s16le", 2, 22_050), ("pcm_u8", 1, 11_025), ("adpcm_swf", 1, 44_100), ("nellymoser", 1, 8_000),
     ("nellymoser", 1, 16_000), ("pcm_alaw", 1, 8_000), ("pcm_mulaw", 1, 8_000),

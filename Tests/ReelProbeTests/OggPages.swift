@@ -1,11 +1,11 @@
-/// The pages of an Ogg file (RFC 3533, 6), to be written otherwise.
+/// The pages of an Ogg file (RFC 3533, 6), which a test may change.
 struct OggPages {
   struct Page {
     var bytes: [UInt8]
-    /// The number of the stream.
+    /// The stream's serial number.
     var stream: [UInt8] { Array(bytes[14..<18]) }
 
-    /// 2^64 - 1 where no packet ends.
+    /// The granule position; 2^64 - 1 if no packet ends on the page.
     var granule: UInt64 {
       get { (0..<8).reversed().reduce(0) { $0 << 8 | UInt64(bytes[6 + $1]) } }
       set {
@@ -15,10 +15,10 @@ struct OggPages {
 
     mutating func clearNumber() { bytes.replaceSubrange(18..<22, with: [0, 0, 0, 0]) }
 
-    /// Takes out the packets that hold nothing.
+    /// Removes the empty packets.
     fileprivate mutating func leaveEmptyPacketsOut() {
       let lengths = bytes[27..<(27 + Int(bytes[26]))]
-      // After 255 a packet goes on, and 0 ends it; so does the first one where the page continues a packet.
+      // After 255 a packet continues, and 0 ends it; the same applies to the first one if the page continues a packet.
       var kept: [UInt8] = []
       var goesOn = bytes[5] & 1 != 0
       for length in lengths {
@@ -35,24 +35,24 @@ struct OggPages {
     pages = Self.places(bytes).map { Page(bytes: Array(bytes[$0.start..<$0.end])) }
   }
 
-  /// With their check sums.
+  /// The file with correct checksums.
   var bytes: [UInt8] {
     var bytes = pages.flatMap(\.bytes)
     Self.seal(&bytes)
     return bytes
   }
 
-  /// Pages of the first stream, the picture where there is one, that end packets of its content.
+  /// The pages of the first stream, which is the video if there is one, on which packets of its content end.
   var pictures: [Int] {
     pages.indices.filter { pages[$0].stream == pages[0].stream && pages[$0].granule != 0 }
   }
 
-  /// As FFmpeg writes it since 6.1.
+  /// Removes empty packets, as FFmpeg has done since 6.1.
   mutating func leaveEmptyPacketsOut() {
     for index in pages.indices { pages[index].leaveEmptyPacketsOut() }
   }
 
-  /// Lets the page end so many pictures later; the low bits of Theora's granules count from a key frame.
+  /// Makes a page end `count` pictures later; the low bits of Theora's granule positions count from a key frame.
   mutating func delay(_ page: Int, by count: UInt64) {
     let header = pages[0].bytes
     let shift = UInt64(header[28 + 40] & 3) << 3 | UInt64(header[28 + 41] >> 5)
@@ -73,7 +73,7 @@ struct OggPages {
     return found
   }
 
-  /// Puts the check sums of all pages right again.
+  /// Corrects the checksums of all pages.
   static func seal(_ bytes: inout [UInt8]) {
     for page in places(bytes) {
       for place in 22..<26 { bytes[page.start + place] = 0 }

@@ -4,12 +4,13 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// What pages of Ogg count, against how many pictures there are.
+/// The granule positions on Ogg pages, compared with the number of pictures.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
 struct OggTimesTests {
   private static let seconds = 30.0
 
-  /// A still part in the middle, whose pictures are repeated, or none.
+  /// Makes a file, optionally with a still part in the middle whose pictures are repeated, and without its empty
+  /// packets.
   private static func made(still: Bool, sound: Bool) throws -> OggPages? {
     let filter = still ? ",select='lt(t,10)+gte(t,20)+not(mod(n,5))'" : ""
     var arguments = [
@@ -26,7 +27,7 @@ struct OggTimesTests {
     return pages
   }
 
-  /// FFmpeg forgets for some sounds that they begin late.
+  /// For some audio codecs FFmpeg ignores that they begin late.
   @Test(arguments: ["libopus", "flac", "libvorbis"]) func aPartOfABroadcastLastsAsLongAsWhatIsInIt(
     codec: String
   ) throws {
@@ -41,13 +42,13 @@ struct OggTimesTests {
     }
   }
 
-  /// Read quickly, and every packet.
+  /// The facts from the quick reading, and from every packet.
   private static func media(_ pages: OggPages) throws -> [MediaInfo] {
     let file = try #require(OpenFile(holding: pages.bytes))
     return [try file.read(as: .ogg).media, try file.read(as: .ogg, by: [.thorough]).media]
   }
 
-  /// What is done to a file that is well.
+  /// A change to an intact file.
   enum Change: CaseIterable {
     case none, allNumbersZero, timesOfEveryOtherPageOnly
     case onePageLost, onePageTwice, onePageLater, allPagesLaterFromTheMiddle, lastPageLater
@@ -77,7 +78,7 @@ struct OggTimesTests {
       return pages
     }
 
-    /// Whether a page says what its packets do not.
+    /// Whether a page contradicts its packets.
     var isContradiction: Bool {
       [.onePageLost, .onePageTwice, .onePageLater, .allPagesLaterFromTheMiddle, .lastPageLater].contains(self)
     }
@@ -93,7 +94,7 @@ struct OggTimesTests {
         switch change {
         case .none, .allNumbersZero, .timesOfEveryOtherPageOnly:
           #expect(abs(duration - Self.seconds) < 0.25 && media.warnings.isEmpty, what)
-        // Nobody's claim of a minute or an hour is told; a page that is there twice is.
+        // False claims of a minute or an hour are not reported; a repeated page counts.
         default: #expect(duration < Self.seconds + 1, what)
         }
       }
@@ -109,7 +110,7 @@ struct OggTimesTests {
         switch change {
         case .none, .allNumbersZero, .timesOfEveryOtherPageOnly:
           #expect(abs(duration - Self.seconds) < 0.25, what)
-          // Nothing else says how long a still part lasts.
+          // Nothing else proves the duration of a still part.
           #expect(Set(media.warnings.map(\.code)) == (still ? [.claimUnchecked] : []), what)
         case .beginsInTheMiddle: #expect(!media.warnings.contains { $0.code == .clockJumps }, what)
         default: #expect(media.warnings.contains { $0.fact == "duration" }, what)

@@ -4,16 +4,16 @@ import ReelCore
 import ReelProbe
 
 extension ReadingLimits {
-  /// With more time than a file needs, because a machine that has much to do may stand still for a while.
+  /// More time than a file needs, because a busy machine may stall for a while.
   static let patient = ReadingLimits(seconds: 600)
 }
 
-/// A file opened for a test, closed when it goes.
+/// An open file for a test, closed with this value.
 final class OpenFile {
   let descriptor: Int32
   let size: Int64
 
-  /// Nil when there is no such file.
+  /// Nil if there is no such file.
   init?(_ path: String) {
     descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     var status = stat()
@@ -21,7 +21,7 @@ final class OpenFile {
     size = Int64(status.st_size)
   }
 
-  /// A file without a name that holds `bytes`.
+  /// An unnamed file that contains `bytes`.
   init?(holding bytes: [UInt8]) {
     var name = Array((NSTemporaryDirectory() + "/reel-probe-test-XXXXXX").utf8CString)
     descriptor = mkstemp(&name)
@@ -34,14 +34,14 @@ final class OpenFile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Every byte.
+  /// All bytes of the file.
   var allBytes: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Int(size))
     let count = pread(descriptor, &bytes, bytes.count, 0)
     return Array(bytes.prefix(max(0, count)))
   }
 
-  /// What the first bytes show; nil for what is none of Reel's containers.
+  /// The container that the first bytes reveal; nil if Reel does not support it.
   var sniffed: MediaContainer? {
     var head = [UInt8](repeating: 0, count: Sniffer.headLength)
     let count = pread(descriptor, &head, head.count, 0)
@@ -58,7 +58,7 @@ final class OpenFile {
     try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : FFmpegReader.quickWays)).read(
       .descriptor(descriptor), size: size, container: container)
   }
-  /// As a worker reads a file that it has no descriptor of.
+  /// Reads the file as a worker without its descriptor does.
   func readFromAfar(as container: MediaContainer) throws(ProbeError) -> Reading {
     let descriptor = descriptor
     return try FFmpegReader(limits: .patient).read(

@@ -3,8 +3,8 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// The codecs besides H.264, HEVC and the open ones: those whose frames have headers of their own, and those whose decoder
-/// reads a header without decoding a picture. All ways must tell the same.
+/// Codecs other than H.264, HEVC and the open ones: those whose frames have their own headers, and those whose decoder
+/// parses a header without decoding a picture. All ways of reading must agree.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct OtherCodecTests {
   private static let proRes: [[String]] = [
@@ -30,11 +30,11 @@ struct OtherCodecTests {
 
   @Test(arguments: proRes + dnx) func studioCodecsAreTheSameAllWays(arguments: [String]) throws {
     FFmpegTool.expectAllWaysAgree(in: ["a.mov", "a.mkv", "a.avi"], frames: 3, arguments)
-    // Some profiles it takes, and some not.
+    // MXF accepts only some profiles.
     FFmpegTool.expectAllWaysAgree(in: ["a.mxf", "a.mov"], frames: 24, arguments)
   }
 
-  /// Plain pixels have no mark to be known by.
+  /// Uncompressed pixels have no mark.
   @Test(arguments: ["yuyv422", "uyvy422", "yuv420p", "rgb24", "bgr24", "bgra", "rgb555le", "gray", "pal8"])
   func pixelsAreWhatTheirHeaderSays(format: String) throws {
     for name in ["a.avi", "a.mov", "a.mkv"] {
@@ -43,7 +43,7 @@ struct OtherCodecTests {
         continue
       }
       for media in try file.readBothWays(as: #require(file.sniffed)) {
-        // QuickTime has no name for those in planes.
+        // QuickTime has no name for planar formats.
         #expect(media.video?.pixelFormat != nil || name == "a.mov" && format == "yuv420p", "\(name)")
         #expect(media.warnings.isEmpty, "\(name): \(media.warnings)")
       }
@@ -82,7 +82,7 @@ struct OtherCodecTests {
     FFmpegTool.expectAllWaysAgree(in: ["a.mov", "a.mkv"], frames: 1, arguments)
   }
 
-  /// No decoder of it may be opened, and FFmpeg 5.1 forgets the size in the metadata.
+  /// Its decoder may not be opened, and FFmpeg 5.1 omits the size in the metadata.
   @Test(arguments: [("flashsv", "a.flv"), ("flashsv2", "a.flv"), ("flashsv", "a.avi")])
   func screenVideoTellsItsSize(encoder: String, name: String) throws {
     let coded = FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder]
@@ -95,7 +95,7 @@ struct OtherCodecTests {
     }
   }
 
-  /// One picture is not decoded, nor are twenty packets read, where the header says the rest.
+  /// Where the header states the rest, neither is a picture decoded nor are twenty packets read.
   @Test(arguments: [
     ("prores_ks", "yuv422p10le", "a.mov"), ("dnxhd", "yuv422p", "a.mov"),
     ("prores_ks", "yuv422p10le", "a.mkv"),
@@ -124,7 +124,7 @@ struct OtherCodecTests {
     #expect(methods.contains(.packets))
   }
 
-  /// Its packets begin anywhere in a picture, which says nothing against their codec.
+  /// Its packets begin anywhere in a picture, which does not count against the codec.
   @Test(arguments: ["mpeg2video", "mpeg1video"]) func aCutMultiplexIsOfItsCodec(encoder: String) throws {
     let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", encoder, "-b:v", "2M", "-c:a", "mp2"]
     guard let made = try FFmpegTool.make("a.mpg", arguments) else { return }
@@ -140,7 +140,7 @@ struct OtherCodecTests {
     }
   }
 
-  /// Codecs of which FFmpeg goes by the size in the sample entry.
+  /// Codecs for which FFmpeg trusts the size in the sample entry.
   @Test(
     arguments: [("cfhd", "yuv422p10le"), ("svq1", "yuv410p"), ("cinepak", "rgb24"), ("hap", "rgba")],
     [(192, 144), (64, 48), (126, 96), (96, 128)])
@@ -156,7 +156,7 @@ struct OtherCodecTests {
     movie.write(UInt64(claim.0), at: entry + 32, bytes: 2)
     movie.write(UInt64(claim.1), at: entry + 34, bytes: 2)
     for media in try #require(OpenFile(holding: movie.bytes)).readBothWays(as: .mov) {
-      // What players cut off; blocks do not tell which side is longer.
+      // Players crop this much; blocks do not show which side is longer.
       if claim.0 == 126 || codec.0 == "hap" && claim.0 == 96 {
         #expect(media.video?.storedWidth == claim.0 && !media.warnings.contains { $0.fact == "video" })
         continue

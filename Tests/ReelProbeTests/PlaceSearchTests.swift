@@ -3,10 +3,10 @@ import Testing
 
 @testable import ReelProbe
 
-@Suite("The search for places")
+@Suite("the search for locations")
 struct PlaceSearchTests {
   @Test(
-    "finds a mark wherever it stands, and none in noise",
+    "a mark is found at any position, and none in noise",
     arguments: [
       "GPSL", "GPSA", "gps_", "ExifGPS", "freeGPS", "atitude", "$GNGGA", "ISO6709", "geo:lat",
       "photoshop:City",
@@ -14,20 +14,20 @@ struct PlaceSearchTests {
       "+37.3318-122.0312+5/",
     ])
   func marks(_ mark: String) {
-    // Codes with other letters than the marks have.
+    // The noise has no byte in common with the marks.
     var draws = SplitMix64(seed: 7)
     let noise = draws.bytes(5000).map { $0 | 0x80 }
     #expect(!PlaceSearch.finds(in: noise[...]))
     for place in [0, 1, 2500, 5000] {
       let bytes = noise[..<place] + Array(mark.utf8) + noise[place...]
       #expect(PlaceSearch.finds(in: bytes[...]), "\(mark) at \(place)")
-      // A slice that does not begin with its array.
+      // A slice that does not start at the beginning of its array.
       #expect(PlaceSearch.finds(in: bytes[place...]), "\(mark) at \(place)")
     }
   }
 
   @Test(
-    "takes two exact numbers with signs for a position, and nothing less",
+    "only two precise, signed numbers count as a position",
     arguments: [
       ("+48.12+011.56", true), ("x+48.12+011.56/", true), ("+1+48.12+011.56/", true), ("+48.12", false),
       ("+48.12 +011.56", false), ("+8.12+011.56", false), ("+48.1+011.56", false), ("+48.12+011.5", false),
@@ -38,14 +38,14 @@ struct PlaceSearchTests {
     #expect(PlaceSearch.finds(in: Array("--------\(text)".utf8)[...]) == expected)
   }
 
-  /// - Parameter angles: of Novatek's record, in degrees and minutes.
+  /// - Parameter angles: The values of Novatek's record, in degrees and minutes.
   private static func record(_ head: String, _ angles: [Float]) -> [UInt8] {
     Array(head.utf8)
       + angles.flatMap { angle in withUnsafeBytes(of: angle.bitPattern.littleEndian, Array.init) }
   }
 
   @Test(
-    "finds what dashcams write of their way",
+    "a dashcam's track is found",
     arguments: [
       (Array("$GNRMC,081836,A,3751.6512,S".utf8), true), (Array("LIGOGPSINFO".utf8), true),
       (record("ANE\0", [4807.404, 1130.94]), true), (record("ASW\0", [12.5, 17959.9]), true),
@@ -60,7 +60,7 @@ struct PlaceSearchTests {
     #expect(PlaceSearch.findsWay(in: (noise + bytes + noise)[50...]) == (expected))
   }
 
-  @Test("looks at the first samples, and at some up to the last one")
+  @Test("the first samples are searched, and some others up to the last one")
   func samples() {
     #expect(SampleSearch.numbers(of: 0).isEmpty && SampleSearch.numbers(of: 0) { _ in true }.isEmpty)
     #expect(SampleSearch.numbers(of: 1) == [0] && SampleSearch.numbers(of: 3) == [0, 1, 2])
@@ -68,13 +68,13 @@ struct PlaceSearchTests {
     #expect(SampleSearch.numbers(of: 1_000_000, isFar: true) == Array(0..<8) + [999_999])
     #expect(SampleSearch.numbers(of: 71) { $0 % 25 == 0 } == [0, 25, 50])
     #expect(SampleSearch.numbers(of: 71, isFar: true) { $0 % 25 == 0 } == [0, 50])
-    // Where none is marked, they are taken as they are.
+    // If none is marked, they are used as they are.
     #expect(SampleSearch.numbers(of: 8) { _ in false } == Array(0..<8))
   }
 
-  @Test("finds a latitude in Exif behind its name, among others that have none")
+  @Test("a latitude in Exif is found after its name, among others without one")
   func exif() {
-    // TIFF, little endian: a directory of one entry, the latitude's.
+    // TIFF, little-endian: a directory with a single entry, the latitude.
     let latitude: [UInt8] = [
       0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0, 2, 0, 5, 0, 3, 0, 0, 0, 26, 0, 0, 0, 0, 0, 0, 0,
     ]

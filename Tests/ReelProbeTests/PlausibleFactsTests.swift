@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Facts that a track's own tables tell, which are none where no codec could have them.
+/// Facts from a track's own tables, which are unknown if no codec could have them.
 struct PlausibleFactsTests {
   private func track(_ width: Int, _ height: Int) throws -> ISOTrack {
     let movie = SmallMovie(width: width, height: height)
@@ -24,7 +24,7 @@ struct PlausibleFactsTests {
     for (channels, told) in [(2, 2), (1024, 1024), (1025, nil), (65_535, nil), (0, nil)] as [(Int, Int?)] {
       var movie = MovieBytes(SmallMovie(format: "sowt", handler: "soun").bytes)
       let entry = try #require(movie.entry(of: "soun"))
-      // Behind a version of sound's own entry.
+      // The remaining fields of a version 0 audio entry.
       for place in 16..<36 { movie.write(0, at: entry + place, bytes: 1) }
       movie.write(UInt64(channels), at: entry + 24, bytes: 2)
       movie.write(8000 << 16, at: entry + 32)
@@ -33,7 +33,7 @@ struct PlausibleFactsTests {
     }
   }
 
-  /// A rate of HEVC that is stated in larger numbers than a ratio has.
+  /// An HEVC rate stated in larger numbers than a ratio can hold.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func aRateInLargeNumbers() throws {
     let coded = [

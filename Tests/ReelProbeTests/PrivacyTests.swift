@@ -5,8 +5,8 @@ import Testing
 
 @testable import ReelProbe
 
-/// What files of other containers than the MP4 family give away (of that family: `PlacesTests` of ReelMend).
-@Suite("What a file gives away")
+/// Private data in files of containers other than the MP4 family (for that family see `PlacesTests` of ReelMend).
+@Suite("private data in a file")
 struct PrivacyTests {
   private static let samples = Checkout.root.appendingPathComponent("Samples/clips")
 
@@ -19,7 +19,7 @@ struct PrivacyTests {
     return try file.read(as: try #require(file.sniffed)).media
   }
 
-  /// Whether its pictures tell where it was recorded.
+  /// Whether the pictures contain the location of the recording.
   private static func isPlaceInPictures(_ bytes: [UInt8]) throws -> Bool {
     let file = try #require(OpenFile(holding: bytes))
     return try file.read(as: try #require(file.sniffed)).rewriting.isPlaceInPictures
@@ -33,12 +33,12 @@ struct PrivacyTests {
     bytes += [0, 1, 0, 2, 0, 5, 0, 0, 0, 3, 0, 0, 0, 44, 0, 0, 0, 0]
     return bytes + [UInt8](repeating: 1, count: 24)
   }()
-  /// The beginning of a manifest store.
+  /// The beginning of a C2PA manifest store.
   private static let manifest: [UInt8] =
     [0, 0, 0, 48] + Array("jumb".utf8) + [0, 0, 0, 40] + Array("jumdc2pa".utf8)
     + [UInt8](repeating: 0, count: 28)
 
-  // MARK: Files as they are
+  // MARK: Unchanged files
 
   @Test(arguments: [
     "old.avi", "transport.ts", "camcorder.m2ts", "program.mpg", "flash.flv", "windows.wmv", "theora.ogv",
@@ -103,7 +103,7 @@ struct PrivacyTests {
     [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
     + Array("MDPM".utf8)
 
-  /// Messages may go on in the next packet, and are escaped.
+  /// Messages may continue in the next packet, and are escaped.
   @Test(arguments: [
     ("unmanned aircraft", aircraft, true),
     ("camera with a position", camera + [1, 0xB2, 48, 0, 0, 3, 1], true),
@@ -112,7 +112,7 @@ struct PrivacyTests {
   ]) func messagesInTransport(_ name: String, _ message: [UInt8], _ isPlace: Bool) throws {
     var bytes = try Self.sample("transport.ts")
     for (number, part) in [message.prefix(11), message.dropFirst(11)].enumerated() {
-      // A stream that no table lists, stuffed.
+      // A stream that no table lists, with stuffing.
       let stuffing = 183 - part.count
       let packet: [UInt8] =
         [0x47, 0x01, 0x99, 0x30 | UInt8(number), UInt8(stuffing), 0]
@@ -124,14 +124,14 @@ struct PrivacyTests {
     #expect(try Self.isPlaceInPictures(bytes) == (isPlace && isCamera), "\(name)")
   }
 
-  /// A message of Tesla's cars, as it stands before a picture.
+  /// A message of Tesla's cars, as it precedes a picture.
   private static func car(
     header: [UInt8] = [6], padding: Int = 3, latitude: Double, longitude: Double = 0, isEscaped: Bool = true
   ) -> [UInt8] {
     func field(_ number: UInt8, _ value: Double) -> [UInt8] {
       value == 0 ? [] : [number << 3 | 1] + withUnsafeBytes(of: value.bitPattern.littleEndian, Array.init)
     }
-    // Its version, gear, the number of the frame, its speed.
+    // The version, gear, frame number and speed.
     let fields: [UInt8] = [8, 1, 16, 1, 24, 0x85, 1, 37, 0, 0, 0x56, 0x41]
     let message =
       [UInt8](repeating: 0x42, count: padding) + [0x69] + fields + field(11, latitude) + field(12, longitude)
@@ -149,7 +149,7 @@ struct PrivacyTests {
       (car(latitude: 37.3949, longitude: -122.1503), .location), (car(latitude: 37.5), .location),
       (car(header: [0x4E, 1], latitude: -37.3949), .location),
       (car(padding: 20, latitude: 37.3949), .location),
-      // As long as its padding is large.
+      // As long as its padding makes it.
       (car(padding: 26, latitude: 37.3949, longitude: -122.1503), .location), (car(latitude: 0), .identity),
       (car(latitude: 1e300), .identity), (car(padding: 0, latitude: 37.3949), .nothing),
       (car(header: [7], latitude: 37.3949), .nothing),
@@ -164,9 +164,9 @@ struct PrivacyTests {
     }
   }
 
-  // MARK: Dashcams' transport streams
+  // MARK: Transport streams of dashcams
 
-  /// A packet of a stream that no table lists, stuffed.
+  /// A stuffed packet of a stream that no table lists.
   private static func packet(_ payload: [UInt8]) -> [UInt8] {
     let stuffing = 183 - payload.count
     return [0x47, 0x41, 0x99, 0x30, UInt8(stuffing), 0] + [UInt8](repeating: 0xFF, count: stuffing - 1)
@@ -179,7 +179,7 @@ struct PrivacyTests {
 
   private static let sentence = "$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4,230394,003.1,W*6A"
 
-  /// At the end, too, as before the satellites are found there is none.
+  /// Also at the end, because there is no position before the satellites are found.
   @Test(
     arguments: [
       (privateStream(0xBD, sentence), true), (privateStream(0xBF, sentence), true),
@@ -198,7 +198,7 @@ struct PrivacyTests {
     #expect(try Self.read(own).hasLocation == stream.isPlace)
   }
 
-  // MARK: What FFmpeg writes
+  // MARK: Tags written by FFmpeg
 
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
@@ -223,7 +223,7 @@ struct PrivacyTests {
 
   // MARK: Positions that come late
 
-  /// A camera that was just switched on has none.
+  /// A camera that was just switched on has no position.
   @Test(arguments: [0, 40, 49]) func dataThatTellsLate(_ first: Int) throws {
     let (without, with): ([UInt8], [UInt8]) = ([0x85, 9, 0, 1, 0x56], [0x85, 1, 0, 1, 0x4E])
     let movie = SmallMovie(format: "rtmd", handler: "meta")
@@ -237,7 +237,7 @@ struct PrivacyTests {
     #expect(try Self.read(movie.bytes).hasLocation == false)
   }
 
-  /// Chapters are text of people's own, in which a mark of a camera may be part of a word.
+  /// Chapters are free text, in which a camera's mark may be part of a word.
   @Test(arguments: [("Gratitude", false), ("+48.1234+011.5678/", true)], ["text", "tx3g"])
   func chapters(_ title: (text: String, isPlace: Bool), _ format: String) throws {
     var movie = SmallMovie(format: format, handler: "text")
@@ -252,7 +252,7 @@ struct PrivacyTests {
     #expect(try Self.read(bytes).hasLocation == title.isPlace)
   }
 
-  /// Fragments of 2 s, each with one sample of data.
+  /// Fragments of 2 s, each with one data sample.
   @Test(arguments: [false, true]) func fragmentsThatTellLate(_ isPlace: Bool) throws {
     var movie = SmallMovie(samples: 0, declaresFragments: true, format: "rtmd", handler: "meta")
     movie.claimedSamples = 0
@@ -321,7 +321,7 @@ struct PrivacyTests {
     #expect(reading.media.hasLocation == isPlace && reading.rewriting.isPlaceInText == isPlace)
   }
 
-  /// A camera's messages stand before pictures that need no other.
+  /// A camera's messages precede pictures that contain no others.
   @Test func picturesOfMatroskaThatTellLate() throws {
     var bytes = SmallMatroska(frames: 1500).bytes
     #expect(try Self.read(bytes).hasLocation == false)
@@ -365,11 +365,11 @@ struct PrivacyTests {
     #expect(try Self.read(Self.chunk("RIFF", all)).hasLocation == isPlace)
   }
 
-  // MARK: Between samples, and behind them
+  // MARK: Between and after samples
 
   private static let block = Array("freeGPS ".utf8) + [UInt8](repeating: 0, count: 64)
 
-  /// Dashcams put blocks into the media data that no sample has.
+  /// Dashcams write blocks into the media data that belong to no sample.
   @Test(arguments: [block, [UInt8](repeating: 0x11, count: 72)], [false, true])
   func gapsOfMediaData(_ block: [UInt8], _ isFirst: Bool) throws {
     var movie = MovieBytes(SmallMovie().bytes)
@@ -382,14 +382,14 @@ struct PrivacyTests {
     #expect(media.hasLocation == (block == Self.block))
   }
 
-  /// What samples have is no gap.
+  /// Data in samples is not a gap.
   @Test func samplesAreNoGaps() throws {
     var bytes = SmallMovie().bytes
     bytes.replaceSubrange(bytes.count - 72..<bytes.count, with: Self.block)
     #expect(try Self.read(bytes).hasLocation == false)
   }
 
-  /// - Parameter found: of each position, whether the satellites were found.
+  /// - Parameter found: For each position, whether the satellites were found.
   private static func trailer(_ found: [Bool]) -> [UInt8] {
     func little(_ number: Int, _ count: Int) -> [UInt8] {
       (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
@@ -418,7 +418,7 @@ struct PrivacyTests {
     }
   }
 
-  // MARK: Matroska's attachments
+  // MARK: Matroska attachments
 
   private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {
     SmallMatroska.element(
@@ -444,7 +444,7 @@ struct PrivacyTests {
     #expect(media.hasLocation == attached.isPlace && media.contentCredentials == attached.hasCredentials)
   }
 
-  // MARK: The cases
+  // MARK: Cases reported to other tools
 
   private static let cases = samples.deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("shared/cases/probe")

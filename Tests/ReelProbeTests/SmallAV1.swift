@@ -1,6 +1,7 @@
-/// From aomenc: a key frame of 48x32 in a sequence of up to 64x64, as encoders in hardware write 1080 lines in one of 1088.
+/// From aomenc: a key frame of 48x32 in a sequence of up to 64x64, as hardware encoders write 1080 lines in one of
+/// 1088.
 enum SmallAV1 {
-  /// 0 is 4:2:0, 1 is 4:4:4.
+  /// The sequence header; profile 0 is 4:2:0, 1 is 4:4:4.
   static func sequence(profile: UInt8) -> [UInt8] {
     [0x0A, 0x0A, profile << 5, 0, 0, 0x02, 0xAF, 0xFF, 0x9B, 0x5F, 0x20, profile == 0 ? 0x08 : 0x40]
   }

@@ -1,31 +1,32 @@
-/// A small Matroska file, element by element: one track of frames of 40 ms, of VP8 unless ``codec`` says otherwise.
+/// A small Matroska file, assembled element by element: one track with frames of 40 ms, of VP8 unless ``codec`` names
+/// another codec.
 struct SmallMatroska {
-  /// What the track says that its pictures measure.
+  /// The width that the track states.
   var width = 64
   var height = 48
-  /// What the pictures say; nil for the same.
+  /// The size that the pictures state; nil for the same.
   var picture: (Int, Int)?
-  /// Left, right, top, bottom; nil leaves the elements out.
+  /// Left, right, top and bottom; nil omits the elements.
   var crop: (Int, Int, Int, Int)?
-  /// Width, height and unit of the display; nil leaves the elements out.
+  /// Width, height and unit of the display; nil omits the elements.
   var display: (Int, Int, Int)?
-  /// How the pictures for two eyes lie within one; nil leaves the element out.
+  /// The layout of stereoscopic views within a picture; nil omits the element.
   var stereoMode: Int?
   var frames = 50
-  /// Bytes of each frame, at least 10.
+  /// The size of each frame in bytes, at least 10.
   var frameSize = 100
-  /// The name of another codec than VP8, its record, and what each block holds.
+  /// The name of a codec other than VP8, its record, and the contents of each block.
   var codec: (name: String, record: [UInt8], frame: [UInt8])?
-  /// Subtitles in a track of their own, one in each second.
+  /// Subtitles in a separate track, one per second.
   var texts: [String] = []
-  /// Other video tracks before it, uncropped.
+  /// The number of other, uncropped video tracks before it.
   var tracksBefore = 0
 
-  /// Other elements of the segment's information, such as `PrevUUID`.
+  /// Additional elements in the segment's information, such as `PrevUUID`.
   var information: [UInt8] = []
-  /// Other elements between the tracks and the clusters.
+  /// Additional elements between the tracks and the clusters.
   var beforeClusters: [UInt8] = []
-  /// Elements behind the clusters; the first one is named in a seek head.
+  /// Elements after the clusters; a seek head refers to the first one.
   var behindClusters: [UInt8] = []
 
   var bytes: [UInt8] {
@@ -46,7 +47,7 @@ struct SmallMatroska {
 
   private func seekHead(before content: [UInt8]) -> [UInt8] {
     guard !behindClusters.isEmpty else { return [] }
-    // An ID of four bytes, a length of eight.
+    // A four-byte ID and an eight-byte position.
     func head(_ position: Int) -> [UInt8] {
       let entry =
         Self.element(0x53AB, Array(behindClusters.prefix(4))) + Self.element(0x53AC, Self.wide(position))
@@ -91,7 +92,7 @@ struct SmallMatroska {
     return Self.element(0xA0, Self.element(0xA1, block) + Self.number(0x9B, 900))
   }
 
-  /// A cluster for each second.
+  /// One cluster per second.
   private var clusters: [UInt8] {
     stride(from: 0, to: frames, by: 25).flatMap { first -> [UInt8] in
       let blocks = (first..<min(first + 25, frames)).flatMap { block($0, since: first) }
@@ -108,7 +109,7 @@ struct SmallMatroska {
     return Self.element(0xA3, head + (codec?.frame ?? keyFrame))
   }
 
-  /// The head of a VP8 key frame (RFC 6386, 9.1), and nothing to decode.
+  /// The header of a VP8 key frame (RFC 6386, 9.1), without anything to decode.
   private var keyFrame: [UInt8] {
     let (width, height) = picture ?? (width, height)
     let head: [UInt8] = [
@@ -133,7 +134,7 @@ struct SmallMatroska {
 
   static func text(_ id: UInt32, _ text: String) -> [UInt8] { element(id, Array(text.utf8)) }
 
-  /// Big-endian, no leading zeros, at least one byte.
+  /// Big-endian, without leading zeros, at least one byte.
   private static func bytes(_ value: UInt64) -> [UInt8] {
     let all = (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
     return Array(all.drop { $0 == 0 }.isEmpty ? [0] : all.drop { $0 == 0 })

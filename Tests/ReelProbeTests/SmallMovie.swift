@@ -1,46 +1,47 @@
-/// A small ISO base media file, box by box: one video track whose samples are `sampleSize` bytes each.
+/// A small ISO base media file, assembled box by box: one video track whose samples have `sampleSize` bytes each.
 struct SmallMovie {
-  /// The major brand; nil for no `ftyp` at all.
+  /// The major brand; nil for no `ftyp`.
   var brand: String? = "isom"
   var width = 64
   var height = 48
-  /// Display matrix, 16.16 and 2.30 fixed point.
+  /// The display matrix in 16.16 and 2.30 fixed point.
   var matrix: [Int32] = SmallMovie.identity
-  /// Ticks of a thousandth of a second, in `mvhd`.
+  /// The duration in `mvhd`, in milliseconds.
   var movieDuration: UInt32 = 2000
-  /// Samples in `stts`, 40 ms each.
+  /// The number of samples in `stts`, 40 ms each.
   var samples = 50
-  /// How long they last instead, one after the other and again, in milliseconds.
+  /// Other durations of the samples in milliseconds, repeated cyclically.
   var steps: [UInt32]?
   var sampleSize = 16
-  /// What the tables claim instead of `samples`.
+  /// The number of samples that the tables claim instead of `samples`.
   var claimedSamples: UInt32?
   var pixelShape: (UInt32, UInt32)?
-  /// Entries of the edit list: duration in milliseconds, media time (-1 is empty).
+  /// The entries of the edit list: the duration in milliseconds and the media time (-1 is empty).
   var edits: [(UInt32, Int32)] = []
-  /// Whether `moov` says that fragments follow.
+  /// Whether `moov` announces fragments.
   var declaresFragments = false
-  /// Whether the index stands before the media data.
+  /// Whether the index precedes the media data.
   var fastStart = true
-  /// Other boxes within `moov`, such as `udta`.
+  /// Additional boxes in `moov`, such as `udta`.
   var extra: [UInt8] = []
-  /// How many tracks; all alike.
+  /// The number of tracks, which are all alike.
   var tracks = 1
-  /// Widths of several sample entries, and which of these each of as many chunks has, from 1 on; nil for one.
+  /// The widths of several sample entries, and the entry, counted from 1, of each of as many chunks; nil for a single
+  /// entry.
   var entries: (widths: [Int], chunks: [Int])?
   /// The sample entry's format.
   var format = "jpeg"
-  /// What the media's handler says that the track holds; nil for no handler.
+  /// The type of the media's handler; nil for no handler.
   var handler: String? = "vide"
-  /// The entries of the track's data references, which are in this file unless they say otherwise; nil for no `dref`.
+  /// The entries of the track's data references, by default this file; nil for no `dref`.
   var references: [[UInt8]]? = [Self.reference("url ", flags: 1)]
-  /// The one of them that the sample entry names, from 1 on.
+  /// The data reference that the sample entry names, counted from 1.
   var reference = 1
-  /// Whether they stand behind the sample table, and not before it.
+  /// Whether the data references follow the sample table instead of preceding it.
   var referencesLast = false
-  /// Other boxes within the sample entry.
+  /// Additional boxes in the sample entry.
   var entryExtra: [UInt8] = []
-  /// Those within the last of several, instead.
+  /// Additional boxes in the last of several sample entries, instead.
   var lastEntryExtra: [UInt8]?
 
   static let identity: [Int32] = [1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
@@ -80,7 +81,7 @@ struct SmallMovie {
     box(type, u32(flags) + contents)
   }
 
-  /// A `trak` box, to be put into another movie.
+  /// A `trak` box to be inserted into another movie.
   func track(_ id: UInt32, dataAt offset: Int) -> [UInt8] {
     let times = Self.u32(3) + Self.u32(0) + Self.u32(0) + Self.u32(id) + Self.u32(0) + Self.u32(movieDuration)
     let header = Self.box(
@@ -111,7 +112,7 @@ struct SmallMovie {
     return Self.box("mdia", header + (handler ?? []) + information)
   }
 
-  /// Of each sample.
+  /// The duration of each sample.
   private var lengths: [UInt32] { (0..<samples).map { steps?[$0 % (steps?.count ?? 1)] ?? 40 } }
 
   private func table(dataAt offset: Int) -> [UInt8] {

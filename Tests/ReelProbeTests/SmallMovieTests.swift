@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Corner cases of ISO base media files, each made byte by byte.
+/// Corner cases of ISO base media files, each assembled byte by byte.
 struct SmallMovieTests {
   private func read(_ movie: SmallMovie, limits: ReadingLimits = .patient) throws -> MediaInfo {
     try read(movie.bytes, limits: limits)
@@ -20,7 +20,7 @@ struct SmallMovieTests {
     #expect(throws: ProbeError.self) { _ = try read(bytes, limits: limits) }
   }
 
-  // MARK: The plain case
+  // MARK: The ordinary case
 
   @Test func aPlainFileIsReadWithoutWarnings() throws {
     let media = try read(SmallMovie())
@@ -58,9 +58,9 @@ struct SmallMovieTests {
     #expect(try read(SmallMovie(fastStart: false)).fastStart == false)
   }
 
-  // MARK: Turned, mirrored, stretched
+  // MARK: Rotated, mirrored, stretched
 
-  /// A turn by the matrix [a b; c d], in whole numbers.
+  /// A transformation by the matrix [a b; c d] of integers.
   struct Turn: Sendable {
     let matrix: (Int32, Int32, Int32, Int32)
     let rotation: Int
@@ -70,7 +70,7 @@ struct SmallMovieTests {
       Turn(matrix: (0, 1, -1, 0), rotation: 90, mirrored: false),
       Turn(matrix: (-1, 0, 0, -1), rotation: 180, mirrored: false),
       Turn(matrix: (0, -1, 1, 0), rotation: 270, mirrored: false),
-      // A vertical flip; a horizontal one is that and half a turn.
+      // A vertical flip; a horizontal one is that plus half a turn.
       Turn(matrix: (1, 0, 0, -1), rotation: 0, mirrored: true),
       Turn(matrix: (-1, 0, 0, 1), rotation: 180, mirrored: true),
       Turn(matrix: (0, 1, 1, 0), rotation: 90, mirrored: true),
@@ -139,11 +139,11 @@ struct SmallMovieTests {
     let media = try read(SmallMovie(movieDuration: claimed))
     #expect(media.duration == 2)
     #expect(media.durationSource == .stream)
-    // The header of the track claims the same: either the samples or the clock that they count in may be wrong.
+    // The track header makes the same claim: either the samples or their clock may be wrong.
     #expect(media.warnings.map(\.code) == [.durationMismatch, .frameRateMismatch])
   }
 
-  /// The header of the media claims for all samples as long as the edit list shows of them.
+  /// For all samples, the media header claims the duration that the edit list shows.
   @Test func aHeaderOfAllSamplesIsHeldToAllOfThem() throws {
     var bytes = SmallMovie(movieDuration: 1000, edits: [(1000, 0)]).bytes
     let scale = try #require(bytes.position(of: "mdhd")) + 16
@@ -187,7 +187,7 @@ struct SmallMovieTests {
     #expect(media.truncated == false)
   }
 
-  @Test("what an edit list leaves empty counts, wherever it does")
+  @Test("empty edits count at any position")
   func emptyEdits() throws {
     for edits: [(UInt32, Int32)] in [
       [(500, -1), (2000, 0)], [(1000, 0), (500, -1), (1000, 1000)], [(2000, 0), (500, -1)],
@@ -198,7 +198,7 @@ struct SmallMovieTests {
     }
   }
 
-  @Test("a first track without a sample is not the video")
+  @Test("a first track without samples is not the video")
   func emptyTrack() throws {
     func movie(dataAt offset: Int) -> [UInt8] {
       SmallMovie(samples: 0, extra: SmallMovie(width: 160, height: 90).track(2, dataAt: offset)).bytes
@@ -209,9 +209,9 @@ struct SmallMovieTests {
     #expect(media.video?.frameRate?.description == "25/1" && media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  // MARK: Cut off, unfinished, lying
+  // MARK: Truncated, unfinished, false
 
-  /// 16 bytes for each 40 ms; a sample of which a byte is missing does not count.
+  /// 16 bytes for each 40 ms; a sample with a missing byte does not count.
   @Test(arguments: [(1, "2.0"), (100, "1.7"), (799, "0.0")]) func missingMediaDataIsTruncation(
     missing: Int, left: String
   ) throws {
@@ -242,7 +242,7 @@ struct SmallMovieTests {
     SmallMovie.box("pasp", SmallMovie.u32(across) + SmallMovie.u32(3))
   }
 
-  /// FFmpeg tells what the last of them says.
+  /// FFmpeg reports the values of the last entry.
   @Test(
     arguments: [
       (shape(3), shape(4), [1, 2], nil, "video.sampleAspectRatio"), (shape(3), shape(3), [1, 2], nil, nil),
@@ -264,7 +264,7 @@ struct SmallMovieTests {
     }
   }
 
-  /// Recorders of network packets make a sample of each.
+  /// Recorders of network packets make a sample of each packet.
   @Test(arguments: [[0, 0, 0, 40], [40, 0, 0], [0, 40]] as [[UInt32]])
   func aPictureInSeveralSamples(steps: [UInt32]) throws {
     let media = try read(SmallMovie(samples: 50 * steps.count, steps: steps))
@@ -272,7 +272,7 @@ struct SmallMovieTests {
     #expect(media.duration == 2 && media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// Two pictures that are decoded at once are shown one after the other, and the last one of a file may take no time.
+  /// Two pictures decoded together are displayed one after the other, and the last one of a file may have no duration.
   @Test func picturesThatTakeNoTime() throws {
     let pairs = try #require(
       SampleTimes((0..<50).flatMap { _ in [SampleTimes.Run(count: 1, step: 0), .init(count: 1, step: 80)] }))
@@ -301,7 +301,7 @@ struct SmallMovieTests {
     }
   }
 
-  /// "Cut off" would send people round in circles.
+  /// "Truncated" would mislead the user.
   @Test func whatWasTakenForTextIsNamed() throws {
     var generator = SplitMix64(seed: 3)
     var movie = SmallMovie(sampleSize: 800, fastStart: false).bytes
@@ -383,7 +383,7 @@ struct SmallMovieTests {
     #expect(try read(SmallMovie(format: format)).encrypted == true)
   }
 
-  // MARK: Dolby Vision, positions
+  // MARK: Dolby Vision and positions
 
   /// Dolby Vision Streams within the ISO Base Media File Format, 3.2: versions, then seven bits of profile.
   @Test(arguments: ["dvcC", "dvvC"], [5, 8]) func dolbyVisionIsSeenByItsRecord(box: String, profile: Int)
@@ -399,7 +399,7 @@ struct SmallMovieTests {
     #expect(try read(SmallMovie(format: format)).video?.hdr?.kind == .dolbyVision)
   }
 
-  /// Timed metadata of Apple's, whose keys stand in the sample entry.
+  /// Apple's timed metadata, whose keys are in the sample entry.
   @Test(arguments: [
     ("mebx", "com.apple.quicktime.location.ISO6709", true), ("mebx", "com.apple.quicktime.face-id", false),
     ("gpmd", "", true), ("camm", "", true), ("jpeg", "com.apple.quicktime.location.ISO6709", false),
@@ -465,7 +465,7 @@ struct SmallMovieTests {
 }
 
 extension SmallMovie {
-  /// QuickTime's `meta` with its `keys` and `ilst`.
+  /// QuickTime's `meta` box with its `keys` and `ilst`.
   static func appleTags(_ tags: KeyValuePairs<String, String>) -> [UInt8] {
     let handler = box("hdlr", u32(0) + u32(0) + Array("mdta".utf8) + [UInt8](repeating: 0, count: 13))
     let keys = tags.flatMap { box("mdta", Array($0.key.utf8)) }

@@ -5,16 +5,16 @@ import Testing
 
 @testable import ReelProbe
 
-/// What codecs of sound say of themselves, byte by byte, and against what the `ffmpeg` program was told to write.
+/// What audio codecs state about themselves, byte by byte, and compared with what `ffmpeg` was told to write.
 @Suite struct SoundHeaderTests {
   @Test(
     arguments: [
       ([0x12, 0x10], 44_100, 2), ([0x12, 0x08, 0x56, 0xE5, 0x00], 44_100, 1), ([0x14, 0x08], 16_000, 1),
-      // 5.1 and 7.1; a rate in full.
+      // 5.1 and 7.1; an explicit sampling rate.
       ([0x11, 0xB0], 48_000, 6), ([0x11, 0xB8], 48_000, 8), ([0x17, 0x80, 0x3E, 0x80, 0x08], 32_000, 1),
       // Band replication that is announced first, and parametric stereo with it.
       ([0x2B, 0x92, 0x08, 0x00], 44_100, 2), ([0xEB, 0x8A, 0x08, 0x00], 44_100, 2),
-      // The same, where older decoders do not see it.
+      // The same, placed where older decoders ignore it.
       ([0x13, 0x90, 0x56, 0xE5, 0xA0], 44_100, 2), ([0x13, 0x88, 0x56, 0xE5, 0xA5, 0x48, 0x80], 44_100, 2),
       // USAC.
       ([0xF9, 0x48, 0x20, 0x00], 44_100, 1),
@@ -85,8 +85,8 @@ import Testing
     #expect(SoundHeader(codec, frame: bytes) == nil)
   }
 
-  /// A core of 5.1 at 48 kHz, from FFmpeg's encoder, and what may extend it: nothing, a channel behind, another rate, and
-  /// DTS-HD of 7.1, of 96 kHz, and one that does not say it in this frame.
+  /// A core of 5.1 at 48 kHz, from FFmpeg's encoder, with its possible extensions: none, another channel, another
+  /// rate, and DTS-HD with 7.1, with 96 kHz, and one that does not state its rate in this frame.
   @Test(
     arguments: [
       ("7ffe8001fc3c7ff2770005380009ef7b", "", "", 6, 48_000),
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func boxesOfDolby() {
-    // 5.1 at 48 kHz; 5.1 with a pair at the rear, by E-AC-3's dependent substream.
+    // 5.1 at 48 kHz; 5.1 with a rear pair from E-AC-3's dependent substream.
     #expect(DolbyFrame.sound(dac3: [0x10, 0x3D, 0xE0]) == SoundHeader(channels: 6, sampleRate: 48_000))
     #expect(
       DolbyFrame.sound(dec3: [0x14, 0x00, 0x20, 0x0F, 0x00]) == SoundHeader(channels: 6, sampleRate: 48_000))
@@ -140,7 +140,7 @@ import Testing
         == SoundHeader(channels: 8, sampleRate: 48_000))
   }
 
-  /// Of E-AC-3, with two channels behind those of 5.1: a frame's header, and nothing in it.
+  /// An E-AC-3 frame with two channels in addition to 5.1: the header without contents.
   private static let substream = bytes("0b77401f3480102000") + [UInt8](repeating: 0, count: 55)
 
   @Test(
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  /// As Blu-ray has it, behind plain frames, and as streaming services do.
+  /// After AC-3 frames, as on Blu-ray, and after E-AC-3 frames, as from streaming services.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.ts", "a.mp4"],
     ["ac3", "eac3"])
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  /// The layer of MPEG audio, which MP4 does not name, and what a header names in the place of another.
+  /// The layer of MPEG audio, which MP4 does not name, and codecs that a header names wrongly.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  /// Sample entries say anything of their sound, and most say stereo: the sound's own header counts.
+  /// Sample entries state arbitrary facts about their audio, mostly stereo: the audio's own header counts.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [

@@ -4,7 +4,7 @@ import Testing
 @testable import ReelCore
 @testable import ReelProbe
 
-/// Bytes in memory, as a file.
+/// In-memory bytes as a file.
 struct BytesInMemory: ByteReading {
   let all: [UInt8]
   var isFar = false
@@ -16,7 +16,7 @@ struct BytesInMemory: ByteReading {
   }
 }
 
-/// Bytes in memory, as a file that notes how many of them were read.
+/// In-memory bytes as a file that counts the bytes read.
 final class CountedBytes: ByteReading {
   private let bytes: BytesInMemory
   private let half: Int
@@ -24,7 +24,7 @@ final class CountedBytes: ByteReading {
   var size: Int64 { bytes.size }
   var isHalfSpent: Bool { count > half }
 
-  /// - Parameter half: half of the bytes that may be read.
+  /// - Parameter half: Half the number of bytes that may be read.
   init(_ all: [UInt8], half: Int = .max) { (bytes, self.half) = (BytesInMemory(all: all), half) }
 
   func bytes(at offset: Int64, count: Int) -> [UInt8] {
@@ -37,7 +37,7 @@ final class CountedBytes: ByteReading {
 struct StructureTests {
   // MARK: Boxes
 
-  /// Otherwise each of many tracks could claim the same table, which lies behind all of them.
+  /// Otherwise each of many tracks could claim the same table that follows all of them.
   @Test(arguments: ["trak", "moof"]) func aBoxEndsWithTheOneThatHoldsIt(kind: String) {
     let claimed: UInt32 = 1 << 20
     func head(_ type: String) -> [UInt8] { SmallMovie.u32(claimed) + Array(type.utf8) }
@@ -75,7 +75,7 @@ struct StructureTests {
       MatroskaFileMap(BytesInMemory(all: Self.matroska("webm", segment: [0x84, 0, 0, 0]))).truncated == true)
   }
 
-  /// What may stand anywhere may stand before the segment, too (RFC 8794, 11.3).
+  /// Elements that may be anywhere may also precede the segment (RFC 8794, 11.3).
   @Test func aSegmentBehindAVoidIsCut() {
     var bytes = Self.matroska("webm", segment: [0x84, 0, 0, 0])
     bytes.insert(contentsOf: [0xEC, 0x82, 0, 0], at: 5 + Int(bytes[4] & 0x7F))
@@ -84,23 +84,23 @@ struct StructureTests {
   }
 
   @Test func aLiveSegmentIsJudgedByItsLastElement() {
-    // A segment of unknown size with one void element.
+    // A segment of unknown size with one Void element.
     let whole = Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: whole)).truncated == false)
     #expect(MatroskaFileMap(BytesInMemory(all: Array(whole.dropLast()))).truncated == true)
-    // What no segment holds is no element that is cut.
+    // An element that can't be in a segment is not a truncated one.
     let damaged = Self.matroska("webm", segment: [0xFF, 0xE0, 0x84, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: damaged)).truncated == nil)
     let open = Self.matroska("webm", segment: [0xFF, 0x1F, 0x43, 0xB6, 0x75, 0xFF, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: open)).truncated == nil)
   }
 
-  /// The end of what may be read is not the end of the file.
+  /// The end of the reading budget is not the end of the file.
   @Test func aReadingOfAllBlocksThatCannotEndTellsNothing() throws {
     let bytes = SmallMatroska(frames: 500).bytes
     let file = CountedBytes(bytes)
     #expect(try #require(MatroskaClock.read(file, isWhole: true)).isWhole)
-    // Reading all of it, and most of it, takes more than its half.
+    // Reading all or most of the file exceeds half the budget.
     for half in [file.count / 4, file.count * 9 / 10] {
       let spent = CountedBytes(bytes, half: half)
       #expect(MatroskaClock.read(spent, isWhole: true) == nil)
@@ -131,7 +131,7 @@ struct StructureTests {
     #expect(ISOFileMap(BytesInMemory(all: full + SmallMovie.box("free", []))).endsBeyondFile == nil)
   }
 
-  /// A segment index (ISO/IEC 14496-12, 8.16.3), between its box and the media a number of bytes.
+  /// A segment index (ISO/IEC 14496-12, 8.16.3); `offset` is the number of bytes between it and the media.
   private static func segmentIndex(
     _ references: [UInt32], offset: UInt32 = 0, version: UInt8 = 0, count: Int? = nil
   ) -> [UInt8] {
@@ -144,7 +144,7 @@ struct StructureTests {
         + references.flatMap { SmallMovie.u32($0) + SmallMovie.u32(1) + SmallMovie.u32(0) })
   }
 
-  /// The media behind the index are 48 bytes. The highest bit of a reference says that it is to another index.
+  /// The media after the index has 48 bytes. The highest bit of a reference marks another index.
   @Test(
     arguments: [
       (segmentIndex([24, 24]), false), (segmentIndex([24, 25]), true),
@@ -161,7 +161,7 @@ struct StructureTests {
     #expect(ISOFileMap(BytesInMemory(all: index + media)).refersBeyondFile == isBeyond)
   }
 
-  // MARK: The others
+  // MARK: Other containers
 
   @Test func anAVIChunkThatIsLongerThanTheFileIsCut() {
     let riff = Array("RIFF".utf8) + [8, 0, 0, 0] + Array("AVI ".utf8) + [0, 0, 0, 0]
@@ -171,7 +171,8 @@ struct StructureTests {
       AVIFile.isTruncated(BytesInMemory(all: Array("RIFF".utf8) + [0, 0, 0, 0] + Array("AVI ".utf8))) == nil)
   }
 
-  /// A sequence header that ends with its packet goes on behind the header of another one, which is none of its sides.
+  /// A sequence header that ends with its packet continues after the header of the next packet, which must not be
+  /// taken for its sides.
   @Test func aSequenceHeaderOfTwoPacketsHasNoSize() {
     func packet(_ counter: UInt8, _ contents: [UInt8], at place: Int) -> [UInt8] {
       var packet = [0x47, 0x40, 0x11, 0x10 | counter] + [UInt8](repeating: 0x20, count: 184)
@@ -184,7 +185,7 @@ struct StructureTests {
       + (6..<12).flatMap { packet($0, [], at: 4) }
     let sizes = MultiplexBeginning(BytesInMemory(all: bytes), stride: 188).sizes
     #expect(sizes.map(\.description) == ["352x288"])
-    // Without packets to go by, as in a program stream, it would be one.
+    // In a program stream, which has no such packets, it would be one.
     #expect(MultiplexBeginning(BytesInMemory(all: bytes), stride: nil).sizes.count == 2)
   }
 
@@ -193,13 +194,13 @@ struct StructureTests {
     let file: [UInt8] = [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag + tag
     #expect(FLVFile.isTruncated(BytesInMemory(all: file)) == false)
     for missing in 1..<tag.count {
-      // Without its length alone, all of the tag is there.
+      // If only the trailing length is missing, the tag is complete.
       let isCut = FLVFile.isTruncated(BytesInMemory(all: Array(file.dropLast(missing))))
       #expect(isCut == (missing > 4), "\(missing)")
     }
   }
 
-  /// Less than there is, or nothing, says nothing: some writers never go back to fill it in.
+  /// A smaller size, or none, proves nothing: some writers never go back to fill it in.
   @Test func anFLVThatIsSmallerThanItStatesIsCut() {
     func file(_ stated: Double?, duration: Double? = nil) -> BytesInMemory {
       let numbers = [("filesize", stated), ("duration", duration)].flatMap { name, number -> [UInt8] in
@@ -220,7 +221,7 @@ struct StructureTests {
     }
     #expect(FLVFile.isTruncated(file(size + 1)) == true)
     #expect(FLVFile.isTruncated(file(size * 3, duration: 15)) == true)
-    // Of what it was made from.
+    // The stated size is that of the source from which the file was made.
     #expect(FLVFile.isTruncated(file(size * 3, duration: 10.04)) == false)
   }
 
@@ -234,9 +235,9 @@ struct StructureTests {
     #expect(TransportPackets.scrambling(BytesInMemory(all: [1, 2, 3]), .mpegTS) == nil)
   }
 
-  // MARK: Any bytes
+  // MARK: Arbitrary bytes
 
-  /// Whatever stands in a file, its structure is read without a trap and in little time.
+  /// Whatever a file contains, its structure is read quickly and without a trap.
   @Test(arguments: MediaContainer.allCases) func noBytesTrap(container: MediaContainer) {
     var generator = SplitMix64(seed: 3)
     let starts: [[UInt8]] = [

@@ -6,7 +6,7 @@ import Testing
 
 /// The headers of ProRes and DNxHD frames, byte by byte.
 struct StudioHeaderTests {
-  /// From `prores_ks`, 1280x720: the size of the frame, `icpf`, a header of 148 bytes with both tables of weights.
+  /// From `prores_ks`, 1280x720: the frame size, `icpf`, and a 148-byte header with both quantization tables.
   private static func proRes(_ changes: [Int: UInt8] = [:]) -> [UInt8] {
     let head: [UInt8] =
       [0x00, 0x03, 0x00, 0xB9] + Array("icpf".utf8) + [0x00, 0x94, 0x00, 0x00] + Array("Lavc".utf8)
@@ -49,7 +49,7 @@ struct StudioHeaderTests {
     let frame = try #require(DNxFrameHeader(Self.dnx()))
     #expect((frame.width, frame.height) == (1280, 720))
     #expect((frame.bitDepth, frame.compression) == (8, 1273))
-    // Half the rows of an interlaced frame: the height is that of a field.
+    // Half the rows of an interlaced frame: the height is that of one field.
     let fields = try #require(DNxFrameHeader(Self.dnx([5: 3, 0x18: 0x02, 0x19: 0x1C, 0x16D: 34])))
     #expect((fields.width, fields.height) == (1280, 1080))
     let deep = try #require(DNxFrameHeader(Self.dnx([0x21: 0x58, 0x2B: 0xF7])))

@@ -3,8 +3,8 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// The quick answer is held to the thorough one: every fact is the same, or comes with a warning that says which claim was
-/// not held against the content.
+/// The quick answer is compared with the thorough one: every fact is the same, or has a warning that names the claim
+/// that was not checked against the content.
 @Suite(.notQuick) struct ThoroughTests {
   @Test(arguments: ["clips", "broken"]) func samples(folder: String) throws {
     let samples = Corpus.package + "/Samples/" + folder
@@ -53,7 +53,7 @@ import Testing
         sources.keys) == [])
   }
 
-  /// The paths of all that is told, but for the warnings.
+  /// The paths of all reported values, except the warnings.
   private static func facts(in value: Any, _ path: String = "") -> Set<String> {
     let parts: [(String, Any)]
     if let object = value as? [String: Any] {

@@ -4,7 +4,7 @@ import ReelProbe
 import Testing
 import ReelTestSupport
 
-/// Every way that can read a file must tell the same of it, field by field.
+/// All ways in which a file can be read must give the same facts, field by field.
 struct ThreeWaysTests {
   private static let samples = Checkout.root.appendingPathComponent("Samples")
 
@@ -31,7 +31,7 @@ struct ThreeWaysTests {
     #expect(methods[.packets, default: 0] > 0)
   }
 
-  /// Decoders are slow: what tells without one is not read in full.
+  /// Decoders are slow: a file is not read in full if its facts are available without one.
   @Test(.enabled(if: Corpus.beside != nil, "needs ../shared/corpus or REEL_CORPUS"))
   func atMostOneFileInTenIsReadInFull() throws {
     let corpus = try #require(Corpus.beside)
@@ -42,7 +42,7 @@ struct ThreeWaysTests {
     #expect(methods.count { $0 == .full } * 10 <= methods.count, "\(methods.count)")
   }
 
-  /// The beginning of a stream of which the samples are in other files.
+  /// The initialization segment of a stream whose samples are in other files.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [
@@ -62,7 +62,7 @@ struct ThreeWaysTests {
     #expect(reading.media.video?.storedWidth == 64 && reading.media.video?.hasSamples == false)
   }
 
-  /// AAC that may double its rate without a word: its first frame tells.
+  /// AAC that may double its rate implicitly: its first frame decides.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mp4", "a.mkv"])
   func soundThatMayBeDoubledTakesNoDecoderOfPictures(name: String) throws {
     let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", "-ac", "1", "-ar", "22050"]
@@ -72,7 +72,7 @@ struct ThreeWaysTests {
     #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 22_050)])
   }
 
-  /// As FFmpeg encrypts, with the headers of all pictures.
+  /// Encrypted as by FFmpeg, which leaves the headers of all pictures in the clear.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: ["libx264", "libx265 -x265-params log-level=none", "mpeg4"])
@@ -90,7 +90,7 @@ struct ThreeWaysTests {
     #expect(media.video?.frameRate?.value == 25 && media.audio.first?.channels == 1)
   }
 
-  /// `REEL_MORE_FILES`: a folder of any files.
+  /// `REEL_MORE_FILES` names a folder with arbitrary files.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["REEL_MORE_FILES"] != nil, "needs REEL_MORE_FILES"))
   func allWaysAgreeOnMoreFiles() throws {
     let folder = try #require(ProcessInfo.processInfo.environment["REEL_MORE_FILES"])
@@ -101,7 +101,7 @@ struct ThreeWaysTests {
   }
 }
 
-/// Reads the file in full, by its packets, and as it is read by itself. Gives the ways that could be taken.
+/// Reads the file in full, by its packets, and in the default way, and returns the ways that were possible.
 @discardableResult
 func expectAllWaysAgree(on file: OpenFile, _ name: String) -> Set<ProbeMethod> {
   guard let container = file.sniffed else { return [] }
@@ -132,7 +132,7 @@ extension OpenFile {
   }
 }
 
-/// Every field by which two answers differ.
+/// Every field in which two answers differ.
 func differences(_ quick: MediaInfo, _ full: MediaInfo) -> [String] {
   func flat(_ value: Any, _ name: String) -> [(String, String)] {
     let children = Mirror(reflecting: value).children

@@ -2,7 +2,7 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// Clocks that tick once for each picture, whose times agree with rates that are far from theirs.
+/// Clocks with one tick per picture, whose timestamps also fit very different rates.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct TickedRateTests {
   @Test(
@@ -29,12 +29,12 @@ struct TickedRateTests {
     }
   }
 
-  @Test("H.264 and HEVC that an AVI calls plain pixels", arguments: ["libx264", "libx265"])
+  @Test("H.264 and HEVC that an AVI calls uncompressed are named", arguments: ["libx264", "libx265"])
   func plainPixels(encoder: String) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=1", "-pix_fmt", "yuv420p"]
     guard let made = try FFmpegTool.make("a.avi", source + ["-c:v", encoder]) else { return }
     var bytes = made.allBytes
-    // Both places of the name (AVISTREAMHEADER, BITMAPINFOHEADER); HEVC has none in AVI.
+    // Both occurrences of the name (AVISTREAMHEADER, BITMAPINFOHEADER); HEVC has none in AVI.
     for place in 0..<400 where bytes[place...].starts(with: "H264".utf8) {
       bytes.replaceSubrange(place..<(place + 4), with: [0, 0, 0, 0])
     }

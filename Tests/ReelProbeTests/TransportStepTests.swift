@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelProbe
 
-/// Transport streams that are damaged, or of which a part is scrambled.
+/// Transport streams that are damaged or partly scrambled.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct TransportStepTests {
   enum Damage: String, CaseIterable { case tooMany, missing, mark, thirdMarks, lastMark }
@@ -42,7 +42,7 @@ struct TransportStepTests {
     }
     let media = try read(bytes)
     #expect(abs((media.duration ?? 0) - 2) < 0.3, "\(media.duration ?? 0)")
-    // Pictures may be among what is lost.
+    // Pictures may be among the lost data.
     if damage == .tooMany { #expect(media.video?.frameRate?.value == 25) }
     #expect(media.encrypted == false && media.warnings.isEmpty, "\(media.warnings)")
   }
@@ -56,11 +56,11 @@ struct TransportStepTests {
     #expect(places([packet]) == [0] && places([[1, 2, 3], packet, packet]) == [3, 191])
     let four = [[UInt8]](repeating: packet, count: 4)
     #expect(places(four + [[9, 9]] + four) == [0, 188, 376, 564, 754, 942, 1130, 1318])
-    // Three in step may be chance.
+    // Three in step may be a coincidence.
     #expect(places(four + [[9, 9]] + four.dropLast()) == [0, 188, 376, 564])
   }
 
-  /// Of single packets the bits that say so are damaged, or they are of nothing that is shown.
+  /// A single packet has damaged scrambling bits, or belongs to nothing that is shown.
   @Test(
     arguments: [[0x47, 0x9A, 0xBC, 0xD0], [0x47, 0x1A, 0xBC, 0xD0], [0x47, 0x1F, 0xFF, 0xD0]] as [[UInt8]])
   func onePacketIsNotTheFile(head: [UInt8]) throws {
@@ -72,7 +72,7 @@ struct TransportStepTests {
     #expect(media.audio.first?.channels == 1 && media.warnings.isEmpty, "\(media.warnings)")
   }
 
-  /// What a recorder that keeps one language of a broadcast leaves in its table, and a second video that is not on air.
+  /// The table left by a recorder that keeps one language of a broadcast, and a second video that is not on air.
   @Test(arguments: [["0:v", "1:a", "1:a"], ["0:v", "0:v", "1:a"]], [0x101, 0x102])
   func whatIsListedAndNotThere(streams: [String], absent: Int) throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
@@ -81,14 +81,14 @@ struct TransportStepTests {
     let packets = stride(from: 0, to: all.count, by: 188)
     let media = try read(packets.filter { id(all, $0) != absent }.flatMap { all[$0..<($0 + 188)] })
     let isOfVideo = streams[absent - 0x100] == "0:v"
-    // Nothing else can be heard where the only sound is not there.
+    // If the only audio is missing, no other can be heard.
     #expect(media.audio.count == 1 && media.video?.streams == (streams[1] == "1:a" || isOfVideo ? 1 : 2))
     if isOfVideo || streams[1] == "1:a" {
       #expect(media.audio.first?.sampleRate == 44_100 && media.warnings.isEmpty, "\(media.warnings)")
     }
   }
 
-  /// Data and subtitles have times of their own: what a drone tells of itself, a camera of its place.
+  /// Data and subtitles have their own timestamps, such as a drone's telemetry or a camera's position.
   @Test(arguments: [0, 0.6, 1, 1.3]) func dataThatComesFirst(second: Double) throws {
     guard let clean = try made("a.ts") else { return }
     let time = Int(second * 90_000)
@@ -107,7 +107,7 @@ struct TransportStepTests {
     }
   }
 
-  /// The types of streams whose samples are encrypted while their packets are in the clear.
+  /// Stream types whose samples are encrypted while their packets are in the clear.
   @Test func samplesThatAreEncrypted() throws {
     guard let clear = try made("a.ts") else { return }
     let sound = UntrustedEntryTests.renamed(0x0F, 0xCF, in: clear)
@@ -120,11 +120,11 @@ struct TransportStepTests {
     #expect(try read(clear).encrypted == false)
   }
 
-  /// Types that FFmpeg does not know, in packets of pictures.
+  /// Stream types unknown to FFmpeg in picture packets.
   @Test func picturesOfAnUnknownType() throws {
     guard let known = try made("a.ts") else { return }
     var bytes = UntrustedEntryTests.renamed(0x1B, 0x7F, in: known)
-    // It would find out H.264 by its units.
+    // FFmpeg would recognize H.264 by its units.
     for packet in stride(from: 0, to: bytes.count, by: 188) where id(bytes, packet) == 0x100 {
       for place in (packet + 36)..<(packet + 188) { bytes[place] = 0x55 }
     }
@@ -142,7 +142,7 @@ struct TransportStepTests {
     #expect(media.video?.frameRate?.value == 25)
   }
 
-  /// Two programs: whether it takes a key is told by the one that is shown.
+  /// With two programs, the one that is shown decides whether a key is needed.
   @Test(arguments: [(0x100, true), (0x102, false)]) func anotherProgramMayTakeAKey(first: Int, isShown: Bool)
     throws
   {

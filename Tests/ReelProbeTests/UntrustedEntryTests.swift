@@ -4,10 +4,10 @@ import Testing
 
 @testable import ReelProbe
 
-/// Sample entries, records of codecs and long tables that do not say what the samples of a movie are.
+/// Sample entries, codec records and long tables that misdescribe a movie's samples.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct UntrustedEntryTests {
-  /// Two seconds of 25 pictures each, 64x48, with sound of one channel at 44100 Hz.
+  /// Two seconds at 25 pictures per second, 64x48, with audio of one channel at 44100 Hz.
   private func movie(_ arguments: [String] = []) throws -> MovieBytes {
     let made = try #require(
       try FFmpegTool.make(
@@ -26,7 +26,7 @@ struct UntrustedEntryTests {
     media.warnings.filter { $0.code == code }
   }
 
-  /// Where the codec's own record begins in the first sample entry of sound.
+  /// The offset of the codec's record in the first audio sample entry.
   private func soundRecord(of movie: MovieBytes) throws -> Int {
     let entry = try #require(movie.entry(of: "soun"))
     let end = entry + Int(movie.number(at: entry))
@@ -36,7 +36,7 @@ struct UntrustedEntryTests {
 
   private let allWays: [Set<ProbeMethod>] = [FFmpegReader.quickWays, [.full], [.thorough]]
 
-  /// The frames follow one another as 1024 samples do at 44100 Hz, and the sample entry says 44100 as well.
+  /// The frames follow each other like 1024 samples at 44100 Hz, and the sample entry states 44100 as well.
   @Test(arguments: [[], ["-movflags", "+frag_keyframe+empty_moov+default_base_moof"]] as [[String]])
   func theCodecsRateIsHeldToItsClock(arguments: [String]) throws {
     var movie = try movie(arguments)
@@ -54,7 +54,7 @@ struct UntrustedEntryTests {
     }
   }
 
-  /// Where the sample entry agrees with the codec, nothing tells whether these or the clock are right.
+  /// Where the sample entry and the codec agree, nothing shows whether they or the clock are right.
   @Test func aClockThatTheSoundContradictsIsNamed() throws {
     var movie = try movie()
     movie.write(22_050, at: try #require(movie.box("moov/trak/mdia/mdhd", track: 1)) + 12)
@@ -63,7 +63,7 @@ struct UntrustedEntryTests {
     #expect(Set(warnings(.claimUnchecked, found).map(\.fact)) == ["duration", "audio.0.sampleRate"])
   }
 
-  /// Frames of 960 samples are no other rate.
+  /// Frames of 960 samples do not indicate another rate.
   @Test(
     arguments: [
       ([0x12, 0x10], 44_100, 1024), ([0x12, 0x14], 44_100, 960), ([0x2B, 0x92, 0x08, 0x00], 22_050, 1024),
@@ -74,7 +74,8 @@ struct UntrustedEntryTests {
     #expect(found.coreRate == rate && found.frameLength == length)
   }
 
-  /// Puts a changed copy of a track's sample entry before it, and makes all samples use the second one.
+  /// Inserts a changed copy of a track's sample entry before the original, and assigns all samples to the second
+  /// entry.
   private func hidden(_ movie: MovieBytes, _ handler: String, _ change: (inout [UInt8]) -> Void) throws
     -> [UInt8]
   {
@@ -94,14 +95,14 @@ struct UntrustedEntryTests {
 
   @Test func theEntryOfTheSamplesCounts() throws {
     let honest = try media(try movie().bytes)
-    // Of another codec: FFmpeg reads no sample then.
+    // Another codec: FFmpeg reads no sample then.
     let codec = try hidden(try movie(), "vide") { $0.replaceSubrange(4..<8, with: Array("jpeg".utf8)) }
     let found = try media(codec)
     #expect(found.video?.codec == "mpeg4" && found.video?.hasSamples == true)
     #expect((found.video?.width, found.video?.height) == (64, 48))
     #expect(found.video?.frameRate == honest.video?.frameRate && found.duration == honest.duration)
     #expect(warnings(.samplesHidden, found).isEmpty)
-    // Of the same codec, with two channels at 48000 Hz.
+    // The same codec, with two channels at 48000 Hz.
     let sound = try hidden(try movie(), "soun") { entry in
       let head: [UInt8] = [5, 0x80, 0x80, 0x80]
       if let place = (0..<(entry.count - 7)).first(where: { entry[$0...].starts(with: head) }) {
@@ -114,7 +115,7 @@ struct UntrustedEntryTests {
     }
   }
 
-  /// More than a million times of their own, of 30 and 50 ms in turn, or of thousands of different lengths.
+  /// More than a million individual durations, alternating between 30 and 50 ms, or of thousands of different lengths.
   @Test(arguments: [2, 5000]) func tablesThatAreTooLongToBeKept(steps: Int) throws {
     let count = 1 << 20 + 4
     var movie = SmallMovie()
@@ -170,7 +171,7 @@ struct UntrustedEntryTests {
     #expect(try media(movie.bytes).title == nil)
   }
 
-  /// A record of H.264 in an entry of HEVC; MPEG-4 and AAC under other names.
+  /// An H.264 record in an HEVC entry, and MPEG-4 and AAC under other names.
   @Test func codecsThatTheFirstSampleContradictsAreNamed() throws {
     let made = try FFmpegTool.make(
       "a.mp4",
@@ -178,7 +179,7 @@ struct UntrustedEntryTests {
     if let made {
       var movie = MovieBytes(made.allBytes)
       movie.write(0x6876_6331, at: try #require(movie.entry(of: "vide")) + 4)
-      // The type of object is MPEG audio (ISO/IEC 14496-1, 7.2.6.6.2).
+      // The object type is MPEG audio (ISO/IEC 14496-1, 7.2.6.6.2).
       movie.write(0x6B, at: try soundRecord(of: movie) - 18, bytes: 1)
       let facts = Set(warnings(.claimUnchecked, try media(movie.bytes)).map(\.fact))
       #expect(facts.isSuperset(of: ["video.codec", "audio.0.codec"]), "\(facts)")
@@ -199,15 +200,15 @@ struct UntrustedEntryTests {
     }
   }
 
-  /// H.264 and AAC in ADTS under other names in a transport stream, H.264 in the tags of another codec in an FLV, and HEVC
-  /// in the entry of H.264.
+  /// H.264 and ADTS AAC under other names in a transport stream, H.264 in another codec's tags in an FLV, and HEVC in
+  /// an H.264 entry.
   @Test func codecsThatTheStreamContradictsAreNamed() throws {
     let arguments =
       FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]
     guard let stream = try FFmpegTool.make("a.ts", arguments)?.allBytes,
       let flash = try FFmpegTool.make("a.flv", arguments)?.allBytes
     else { return }
-    // By ISO/IEC 13818-1, table 2-34: MPEG-2, MPEG-4, HEVC; MPEG audio and AC-3.
+    // From ISO/IEC 13818-1, table 2-34: MPEG-2, MPEG-4, HEVC; MPEG audio and AC-3.
     for (old, new, fact) in [
       (0x1B, 0x02, "video.codec"), (0x1B, 0x10, "video.codec"), (0x1B, 0x24, "video.codec"),
       (0x0F, 0x03, "audio.0.codec"), (0x0F, 0x81, "audio.0.codec"),
@@ -236,7 +237,7 @@ struct UntrustedEntryTests {
     #expect(told?.measured == .text("hevc"))
   }
 
-  /// A transport stream whose tables name a stream's type otherwise, with the checksum that goes with it (2.4.4.8, annex A).
+  /// A transport stream whose tables have another type for a stream, with the right checksum (2.4.4.8, annex A).
   static func renamed(_ old: UInt8, _ new: UInt8, in stream: [UInt8]) -> [UInt8] {
     var bytes = stream
     for at in stride(from: 0, to: bytes.count, by: 188)
@@ -268,7 +269,7 @@ struct UntrustedEntryTests {
     return changed ? bytes : nil
   }
 
-  /// The halves of the numbers in the format; the header of the stream keeps the others.
+  /// The format has half the numbers; the stream's header keeps the true ones.
   @Test func theRateOfPlainSoundInAVIIsHeldToItsStream() throws {
     let made = try #require(try FFmpegTool.make("a.avi", FFmpegTool.tone + ["-c:a", "pcm_s16le"]))
     var bytes = made.allBytes

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Lists of a bucket that say in their own way, or not at all, how they go on.
+/// Listings of a bucket from stores that paginate in their own way or without end.
 @Suite(.shortTime) struct BucketListTests {
   private static let names = (0..<5).map { "v\($0).mp4" }
 
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "are read to their end",
+    "a listing is read to its end, however the store paginates it",
     arguments: ["as Amazon's", "True", "no IsTruncated", "white space", "an empty page", "a token always"])
   func whole(_ dialect: String) async throws {
     let hasBeenEmpty = Mutex(false)
@@ -44,7 +44,7 @@ import Testing
           ">false</IsTruncated>",
           with: ">false</IsTruncated><NextContinuationToken>token+/=a/b/v4.mp4</NextContinuationToken>")
       case "an empty page":
-        // It has come to no name yet, and says where it stands.
+        // This page has no names yet, only a continuation token.
         let isFirst = hasBeenEmpty.withLock { has in
           defer { has = true }
           return !has
@@ -59,7 +59,7 @@ import Testing
     #expect(try await uploader(transport).allNames() == Self.names)
   }
 
-  @Test("go on after their last name where the token is empty")
+  @Test("a listing continues after its last name where the token is empty")
   func emptyToken() async throws {
     let fake = FakeS3(pageSize: 2, listing: .byName)
     fake.bucket.withLock { bucket in
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "with an object that has no size or no name are no lists, and it is stored all the same",
+    "a listing whose objects have no size or name is rejected, but the store can still be used",
     arguments: ["Size", "Key"])
   func unreadable(_ element: String) async throws {
     let transport = fake { body, _ in
@@ -88,10 +88,10 @@ import Testing
     #expect(error?.code == .interrupted && error?.message.contains("without its name or its size") == true)
   }
 
-  /// What a store does that heeds no token.
+  /// How a store that ignores continuation tokens answers.
   enum Endless: CaseIterable { case freshTokens, threeTokens, sameToken, emptyPages }
 
-  @Test("that have no end are told to have none", arguments: Endless.allCases)
+  @Test("a listing without an end is reported as such", arguments: Endless.allCases)
   func endless(_ endless: Endless) async throws {
     let count = Mutex(0)
     let transport = fake { body, call in
@@ -121,7 +121,7 @@ import Testing
     await #expect(throws: UploadError.self) { _ = try await files.list("") }
   }
 
-  @Test("of unfinished uploads are read to their end, and the newest comes first")
+  @Test("the list of unfinished uploads is read to its end, newest first")
   func uploads() async throws {
     let upload = { @Sendable (id: String, day: Int) in
       "<Upload><Key>a/b/a.mp4</Key><UploadId>\(id)</UploadId><Initiated>2026-01-0\(day)T00:00:00Z</Initiated></Upload>"
@@ -147,7 +147,7 @@ import Testing
       clock: StoppedClock())
   }
 
-  /// A page of unfinished uploads, of names as they stand there.
+  /// A page of unfinished uploads with `names` verbatim.
   private static func uploads(_ names: [String], _ more: String = "") -> HTTPReply {
     let listed = names.enumerated().map { number, name in
       "<Upload><Key>\(name)</Key><UploadId>\(number)</UploadId></Upload>"
@@ -155,7 +155,8 @@ import Testing
     return FakeS3.xml("<ListMultipartUploadsResult>\(more)\(listed.joined())</ListMultipartUploadsResult>")
   }
 
-  @Test("of unfinished uploads hold other people's names, too, which may be none for XML, and long")
+  @Test(
+    "unfinished uploads under other keys do no harm, even with long names or names that are invalid in XML")
   func uploadsOfOthers() async throws {
     let long = String(repeating: "x", count: 2 << 20)
     let transport = ScriptedTransport { sent in
@@ -173,7 +174,7 @@ import Testing
     #expect(transport.calls.count == 2)
   }
 
-  @Test("of unfinished uploads are asked for as they are where a store does not know how to write names")
+  @Test("unfinished uploads are requested unencoded from a store that does not know `encoding-type`")
   func unencodedUploads() async throws {
     let transport = ScriptedTransport { sent in
       sent.call.target.contains("encoding-type=")
@@ -182,7 +183,7 @@ import Testing
     #expect(try await client(transport).openUploads(of: #require(ObjectKey("a.mp4"))) == ["1"])
   }
 
-  @Test("of unfinished uploads that are never XML are not to be had, and keep nobody from storing")
+  @Test("a list of unfinished uploads that is never valid XML is unavailable and does not prevent storing")
   func unreadableUploads() async throws {
     let key = try #require(ObjectKey("a.mp4"))
     let count = Mutex(0)
@@ -198,7 +199,9 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
   }
 
-  @Test("of unfinished uploads that are damaged once are asked for again; what is cut off later")
+  @Test(
+    "a list of unfinished uploads that is invalid once is requested again; a truncated one is left to a later retry"
+  )
   func damagedUploads() async throws {
     let key = try #require(ObjectKey("a.mp4"))
     let count = Mutex(0)
@@ -215,7 +218,7 @@ import Testing
     #expect(error?.code == .interrupted && cut.calls.count == 1)
   }
 
-  @Test("are taken however many names they give to who asks for one")
+  @Test("a listing may contain far more than the one name that was requested")
   func manyForOne() async throws {
     let long = String(repeating: "x", count: 2 << 20)
     let transport = ScriptedTransport { _ in
@@ -224,7 +227,7 @@ import Testing
     try await uploader(transport).prepare()
   }
 
-  @Test("of parts end, too, whatever they say")
+  @Test("a list of parts ends, too, whatever its markers say")
   func endlessParts() async throws {
     let count = Mutex(0)
     let fake = FakeS3 { sent in

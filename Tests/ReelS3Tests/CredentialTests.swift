@@ -8,7 +8,7 @@ import Testing
 @testable import ReelRemoteStorage
 
 @Suite struct CredentialTests {
-  /// A home with the two files; gone with the test.
+  /// A temporary home folder with the two files; it is removed with the test.
   private final class Home {
     let folder = FileManager.default.temporaryDirectory.path + "/reel-home-\(UUID().uuidString)"
 
@@ -31,7 +31,7 @@ import Testing
 
   private let pair = "aws_access_key_id = FILE\naws_secret_access_key = fs\n"
 
-  @Test("the environment counts more than a file, and a named profile more than the environment")
+  @Test("the environment takes precedence over a file, and a named profile over the environment")
   func order() async throws {
     let home = try Home(
       credentials:
@@ -45,7 +45,7 @@ import Testing
     #expect(try await find(home, ["AWS_PROFILE": "work"]).keyID == "WORK")
   }
 
-  @Test("the config file may hold them, too; other paths are named by variables")
+  @Test("the config file may hold the credentials, too; variables may name other paths")
   func places() async throws {
     #expect(try await find(Home(config: "[profile work]\n\(pair)"), profile: "work").keyID == "FILE")
     let home = try Home(credentials: "[default]\n\(pair)")
@@ -54,7 +54,7 @@ import Testing
         == "FILE")
   }
 
-  @Test("when there are none, it is said where they were looked for")
+  @Test("if there are no credentials, the message says where Reel looked")
   func missing() async throws {
     let home = try Home()
     let error = await #expect(throws: UploadError.self) { try await find(home) }
@@ -66,7 +66,7 @@ import Testing
     #expect(named?.message.contains("profile work") == true)
   }
 
-  @Test("half a pair is a mistake, wherever it stands")
+  @Test("half a pair of credentials is an error, wherever it is found")
   func half() async throws {
     for (home, environment) in [
       (try Home(), ["AWS_ACCESS_KEY_ID": "A"]), (try Home(), ["AWS_SECRET_ACCESS_KEY": "hunter2"]),
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "what Reel can't do is named, with a way around it",
+    "an unsupported kind of credentials is named, with an alternative",
     arguments: ["sso_session", "credential_process", "role_arn"])
   func otherKinds(_ setting: String) async throws {
     let home = try Home(config: "[default]\n\(setting) = x\n")
@@ -87,7 +87,7 @@ import Testing
     #expect(error?.message.contains(setting) == true && error?.message.contains("export-credentials") == true)
   }
 
-  @Test("a home that is relative is none: it would be whoever's the working folder is")
+  @Test("a relative home is ignored: it would depend on the working folder")
   func relativeHome() async throws {
     let home = try Home(credentials: "[default]\n\(pair)", config: "[default]\nregion = eu-north-1\n")
     let relative = String(repeating: "../", count: 40) + home.folder.dropFirst()
@@ -115,7 +115,7 @@ import Testing
   private static let answer =
     "{\"AccessKeyId\":\"K\",\"SecretAccessKey\":\"s\",\"Token\":\"t\",\"Expiration\":\"2027-01-15T08:00:00Z\"}"
 
-  @Test("a container's endpoint is asked with its token, and nobody else is sent it")
+  @Test("a container's endpoint is asked with its token, which nobody else is sent")
   func container() async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
     let environment = [
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "the address of a container's endpoint is asked for as it is written",
+    "the address of a container's endpoint is requested exactly as written",
     arguments: [
       ("http://127.0.0.1:9/creds/", "/creds/"), ("http://127.0.0.1:9/creds", "/creds"),
       ("http://127.0.0.1:9/creds/?role=a%2Fb&x", "/creds/?role=a%2Fb&x"), ("https://h.example", "/"),
@@ -143,7 +143,7 @@ import Testing
     #expect(transport.calls.map(\.call.target) == [target])
   }
 
-  @Test("where the environment offers credentials that nobody asked for, it is said how to get them")
+  @Test("where the environment offers credentials that were not requested, the message says how to use them")
   func offered() async throws {
     let home = try Home()
     for (environment, words) in [
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test("a byte order mark hides no credentials")
+  @Test("a byte order mark does not hide the credentials")
   func byteOrderMark() async throws {
     let home = try Home(
       credentials: "\u{FEFF}[default]\r\n" + pair, config: "\u{FEFF}[default]\nregion = a\n")
@@ -171,8 +171,8 @@ import Testing
     #expect(try await LocalCredentials(environment: ["HOME": home.folder], profile: nil).region() == "a")
   }
 
-  /// As on EKS, where the file is written anew from time to time.
-  @Test("a token in a file counts more than one in the environment, and is read at each look")
+  /// As on EKS, where the file is rewritten from time to time.
+  @Test("a token in a file takes precedence over one in the environment and is read again for each lookup")
   func tokenFile() async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
     let home = try Home(credentials: "first\n")
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test(
-    "a token's file that can't be used is named", arguments: ["", "two words", "d\u{1}", nil] as [String?])
+    "an unusable token file is named", arguments: ["", "two words", "d\u{1}", nil] as [String?])
   func badTokenFile(_ content: String?) async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
     let home = try Home(credentials: content)
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test(
-    "an endpoint that is busy is asked again; one that has nothing is not",
+    "a busy endpoint is asked again; one without credentials is not",
     arguments: [
       (.success(429), .unavailable), (.success(500), .unavailable), (.success(503), .unavailable),
       (.failure(.silent(.seconds(5))), .unavailable), (.failure(.broken("reset")), .unavailable),
@@ -234,7 +234,7 @@ import Testing
   }
 
   @Test(
-    "one that says how long it is busy is listened to",
+    "a busy endpoint's Retry-After is honored",
     arguments: [(nil, nil), ("7", 7)] as [(String?, Double?)])
   func busyEndpoint(_ said: String?, _ seconds: Double?) async throws {
     var fields = HTTPFields()
@@ -247,7 +247,7 @@ import Testing
     #expect(error?.code == .unavailable && error?.retryAfter == seconds)
   }
 
-  @Test("a machine without a role is told so")
+  @Test("a machine without a role gets a message that says so")
   func noRole() async throws {
     let transport = ScriptedTransport { sent in
       sent.call.method == .put
@@ -259,7 +259,7 @@ import Testing
     #expect(error?.message.contains("this machine has no role") == true)
   }
 
-  @Test("a container's endpoint elsewhere, over plain http, is not asked")
+  @Test("a container's endpoint on another host is not asked over plain http")
   func containerElsewhere() async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
     for (address, isAsked) in [
@@ -327,9 +327,9 @@ import Testing
     }
   }
 
-  /// botocore, partitions.json: each partition's suffix, and regions of it.
+  /// botocore, partitions.json: each partition's suffix and some of its regions.
   @Test(
-    "each partition of Amazon's has its own domain",
+    "each of Amazon's partitions has its own domain",
     arguments: [
       ("eu-central-1", "amazonaws.com"), ("us-gov-west-1", "amazonaws.com"), ("me-south-1", "amazonaws.com"),
       ("cn-northwest-1", "amazonaws.com.cn"), ("eusc-de-east-1", "amazonaws.eu"),
@@ -345,7 +345,7 @@ import Testing
   func badBuckets(_ name: String) { #expect(throws: S3StoreError.self) { try S3Store(bucket: name) } }
 
   @Test(
-    "another tenant's bucket has no name at Amazon, nor in a host's",
+    "a bucket of another tenant is refused at Amazon and in host names",
     arguments: [
       "ten:buck", "ten:my.buck", ":buck", "ten:", "ten:a:buck", "te-n:buck",
       "arn:aws:s3:us-east-1:1:accesspoint",
@@ -359,7 +359,7 @@ import Testing
   }
 
   @Test(
-    "what a bucket's name stands for elsewhere is refused with what to name",
+    "a bucket name with a special meaning elsewhere is refused, with advice on what to name instead",
     arguments: [
       ("vids--usw2-az1--x-s3", "general purpose"), ("arn:aws:s3::1:accesspoint", "one of its buckets"),
       ("arn:aws:s3:eu-west-1:1:accesspoint", "alias"),
@@ -386,7 +386,7 @@ import Testing
         }
       }
     }
-    // It is a part of Amazon's host's name, and of nobody else's.
+    // The region is part of Amazon's host name, but of no other host's.
     #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", region: "RegionOne") }
     #expect(try S3Store(bucket: "buck", endpoint: own, region: "RegionOne").region == "RegionOne")
     let address = try HTTPAddress(parsing: "https://h/path")
@@ -394,7 +394,7 @@ import Testing
   }
 
   @Test(
-    "a signed address states no more time than its credentials have, and that is told once",
+    "a signed address expires no later than its credentials, and a shortened one is reported once",
     arguments: [
       (900, true, 604_800, 900, "900 s"), (900, true, 900, 900, nil), (900, true, 60, 60, nil),
       (-5, true, 60, 1, "1 s"), (nil, true, 604_800, 604_800, "session token"), (nil, true, 3600, 3600, nil),
@@ -420,7 +420,7 @@ import Testing
     #expect(sentences.allSatisfy { $0.contains(notice ?? "") }, "\(sentences)")
   }
 
-  @Test("a viewer's address is the store's, one's own, or signed")
+  @Test("a viewer's address is the store's, a custom one, or signed")
   func viewing() async throws {
     let key = try #require(ObjectKey("k.mp4"))
     let transport = FakeS3().transport()

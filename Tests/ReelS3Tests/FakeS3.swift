@@ -8,8 +8,9 @@ import Synchronization
 
 @testable import ReelRemoteStorage
 
-/// A bucket in memory that speaks enough of the protocol: it holds what arrives against what was signed, keeps names
-/// apart, puts parts together, and creates only what is absent. It checks no signature: the vectors and a real server do.
+/// An in-memory bucket that implements enough of the protocol: it checks what arrives against what was signed, keeps
+/// names apart, assembles parts, and honors create-if-absent. It checks no signature; the published vectors and a real
+/// server do.
 final class FakeS3: Sendable {
   struct Object: Sendable {
     var bytes: [UInt8]
@@ -17,20 +18,20 @@ final class FakeS3: Sendable {
     var checksum: String?
     var tag: String
     var caching: String?
-    /// Bytes of each of its parts; none of one that was put.
+    /// The size of each part in bytes; empty for an object stored by a single PUT.
     var parts: [Int] = []
-    /// Whether it keeps a CRC-64/NVME.
+    /// Whether the object has a CRC-64/NVME.
     var hasSum = false
   }
   struct Upload: Sendable {
     let name: String
     let type: String
     var hasSum = false
-    /// As it was begun with.
+    /// The checksum algorithm that the upload was created with.
     var algorithm: String?
     var parts: [Int: [UInt8]] = [:]
   }
-  /// One of a bucket with versions, or what hides the others.
+  /// A version in a versioned bucket, or a delete marker that hides the others.
   struct Version: Sendable {
     let id: String
     let name: String
@@ -39,7 +40,7 @@ final class FakeS3: Sendable {
     var isHeld = false
   }
   struct Bucket: Sendable {
-    /// The oldest first.
+    /// Ordered from the oldest.
     var versions: [Version] = []
     var objects: [String: Object] = [:]
     var uploads: [String: Upload] = [:]
@@ -47,51 +48,51 @@ final class FakeS3: Sendable {
   }
 
   let bucket = Mutex(Bucket())
-  /// Whether ListParts and HEAD tell checksums, as Amazon does; a store that does not tells MD5 in its tags all the same.
+  /// Whether ListParts and HEAD report checksums, as Amazon does; without them, the tags still contain the MD5.
   let tellsChecksums: Bool
-  /// Whether it speaks like moto 5.2: replies named `…Response`, no checksums but HEAD's, which of an object in parts is
-  /// the composite one without the number of parts, and whatever arrives is taken.
+  /// Whether the bucket answers like moto 5.2: replies are named `…Response`, only HEAD reports checksums, a multipart
+  /// object's checksum is composite but lacks the number of parts, and any bytes are accepted.
   let isLikeMoto: Bool
-  /// Whether it keeps what is removed.
+  /// Whether removed objects are kept as versions.
   let keepsVersions: Bool
-  /// What it holds against what arrives, and takes without.
+  /// What the bucket verifies of what arrives, and what it accepts unsigned.
   let checking: Checking
   let damage: Damage?
-  /// Objects in a page of a list.
+  /// The number of objects per page of a listing.
   let pageSize: Int
   let listing: Listing
 
   enum Checking: CaseIterable {
-    /// What was signed has to be the bytes'.
+    /// The signed digest must match the bytes.
     case signed
-    /// The same, or nothing is signed.
+    /// As `signed`, but an unsigned body is accepted.
     case signedIfAny
-    /// CRC-64/NVMEs too, which it tells nobody (OpenStack Swift).
+    /// Also verifies CRC-64/NVME, but never reports it (OpenStack Swift).
     case sums
-    /// It keeps that of the whole, and tells it (Amazon).
+    /// Keeps the CRC of the whole object and reports it (Amazon).
     case sumsOfTheWhole
-    /// The same, and it takes no part without what its upload was begun with (MinIO).
+    /// As `sumsOfTheWhole`, but refuses a part without the checksum that its upload was created with (MinIO).
     case sumsDemanded
-    /// Nothing at all; its tag is the MD5 of the whole, as often as it is asked (`rclone serve s3`).
+    /// Verifies nothing. Its tag is the MD5 of the current bytes of the whole object (`rclone serve s3`).
     case nothing
-    /// The same, but its tag is that of the parts' MD5s.
+    /// As `nothing`, but the tag is that of the MD5s of the parts.
     case nothingOfParts
   }
 
-  /// Whether it keeps CRC-64/NVMEs, and tells them.
+  /// Whether it keeps CRC-64/NVMEs and reports them.
   private var keepsSums: Bool { [.sumsOfTheWhole, .sumsDemanded].contains(checking) }
 
-  /// What happens to a bit of every large object.
+  /// When one bit of each large object is flipped.
   enum Damage: CaseIterable {
-    /// Of its second part, before the store looks at it.
+    /// In its second part, before the store verifies it.
     case onTheWay
-    /// Of its bytes once they lie there; what the store says from then on is said of those.
+    /// In the stored bytes; from then on the store's replies describe those.
     case atRest
   }
 
-  /// How its lists go on: as Amazon's, or as those of stores that know no token, or know it by halves.
+  /// How listings paginate: as Amazon's do, or as those of stores that support tokens only in part or not at all.
   enum Listing: CaseIterable { case byToken, byName, byMarker, notAtAll }
-  /// Looks at each call first; what it gives is the reply.
+  /// Sees each call first; a reply that it returns is the bucket's.
   private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
 
   init(
@@ -160,7 +161,7 @@ final class FakeS3: Sendable {
     return nil
   }
 
-  /// What a reply to a question about uploads in parts is called.
+  /// The suffix of the root element in replies about multipart uploads.
   private var ending: String { isLikeMoto ? "Response" : "Result" }
 
   private func answer(_ sent: ScriptedTransport.Sent, _ name: String, _ query: [String: String]) -> HTTPReply
@@ -198,7 +199,7 @@ final class FakeS3: Sendable {
     return id
   }
 
-  /// ListObjectVersions.
+  /// Answers ListObjectVersions.
   private func versions(_ prefix: String) -> HTTPReply {
     let found = bucket.withLock { $0.versions }.filter { $0.name.hasPrefix(prefix) }
     let listed = found.reversed().map { version in
@@ -235,7 +236,7 @@ final class FakeS3: Sendable {
     return HTTPReply(status: .ok, fields: fields)
   }
 
-  /// ListObjectsV2, whose token is the last name of the page before.
+  /// Answers ListObjectsV2; the token is the last name of the page before.
   private func objects(_ query: [String: String]) -> HTTPReply {
     let most = min(pageSize, Int(query["max-keys"] ?? "") ?? pageSize)
     let after =
@@ -324,7 +325,7 @@ final class FakeS3: Sendable {
     !isLikeMoto && !upload.hasSum && (tellsChecksums || keepsSums && upload.algorithm == "SHA256")
   }
 
-  /// UploadPartCopy from this bucket.
+  /// Answers UploadPartCopy from this bucket.
   private func copiedPart(_ id: String, _ number: Int, of source: String, _ fields: HTTPFields) -> HTTPReply {
     let field = { (name: String) in HTTPField.Name(name).flatMap { fields[$0] } }
     let name = (source.removingPercentEncoding ?? "").dropFirst("bucket/".count).description
@@ -438,7 +439,7 @@ final class FakeS3: Sendable {
 }
 
 extension HTTPFields {
-  /// Whether a part with these fields may belong to an upload that was begun with `algorithm`.
+  /// Whether a part with these fields may belong to an upload that was created with `algorithm`.
   fileprivate func hasSum(of algorithm: String?) -> Bool {
     switch algorithm {
     case "CRC64NVME": self[.checksumCRC64] != nil

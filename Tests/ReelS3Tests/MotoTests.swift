@@ -11,7 +11,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// A bucket of its own at the suite's moto.
+/// A bucket at the suite's moto server.
 private struct MotoBucket: Sendable {
   let name = "b\(UUID().uuidString.lowercased())"
   let client: S3Client
@@ -20,7 +20,9 @@ private struct MotoBucket: Sendable {
   static let credentials = FixedCredentials(
     S3Credentials(keyID: MotoServer.key.id, secret: Secret(MotoServer.key.secret)))
 
-  /// - Parameter isLocked: with versions, and with Object Lock.
+  /// Creates a bucket.
+  ///
+  /// - Parameter isLocked: Whether the bucket has versions and Object Lock.
   init(isLocked: Bool = false) async throws {
     client = S3Client(
       try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideMoto.server().endpoint)),
@@ -28,7 +30,7 @@ private struct MotoBucket: Sendable {
     try await client.makeBucket(isLocked: isLocked)
   }
 
-  /// Sets what belongs to an object.
+  /// Sets a subresource of an object.
   func put(_ query: [(String, String)], of key: ObjectKey, _ body: String) async throws {
     var request = S3Request(.put, key, query: query, task: "set", permission: "s3:*")
     request.body = .bytes(Array(body.utf8))
@@ -51,7 +53,7 @@ private struct MotoBucket: Sendable {
 }
 
 @Suite(
-  "over moto, whose replies are its own", .enabled(if: MotoServer.isInstalled, MotoServer.absence),
+  "over moto, whose replies differ", .enabled(if: MotoServer.isInstalled, MotoServer.absence),
   .besideMoto, .shortTime, .notQuick)
 struct MotoTests {
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
@@ -64,13 +66,13 @@ struct MotoTests {
       StoreUnderTest(largeSize: 11 << 20 + 3) { try bucket.uploader(transport) })
   }
 
-  @Test("a large object arrives at the first attempt, is ours, and nothing is left begun")
+  @Test("a large object arrives at the first attempt, is recognized as ours, and leaves no unfinished upload")
   func large() async throws {
     let bucket = try await MotoBucket()
     let source = TestSource(size: 11 << 20 + 3)
     let object = try await bucket.uploader().upload(source.upload, to: key()) { _ in }
     #expect(object.digest == source.digest && object.size == source.upload.size)
-    // The digest of the parts' digests, which moto tells like any other, is none of the object.
+    // moto reports the digest of the parts' digests like a plain one; it is not the object's digest.
     let found = try #require(try await bucket.uploader().find(key()))
     #expect(found.size == source.upload.size && found.digest == nil)
     #expect(try await bucket.uploader().readBack(key()) == source.digest)
@@ -78,7 +80,7 @@ struct MotoTests {
     #expect(try await bucket.names("Upload", [("uploads", "")]) == [])
   }
 
-  @Test("an upload that broke goes on with the parts that moto has")
+  @Test("an interrupted upload resumes with the parts that moto has")
   func resume() async throws {
     let bucket = try await MotoBucket()
     let source = TestSource(size: 16 << 20)
@@ -101,7 +103,7 @@ struct MotoTests {
     #expect(try await bucket.uploader().readBack(key()) == source.digest)
   }
 
-  @Test("a bucket with versions and a lock keeps what is removed, as it says, and takes it back")
+  @Test("a bucket with versions and a lock keeps a removed object, reports it, and accepts the object again")
   func versions() async throws {
     let bucket = try await MotoBucket(isLocked: true)
     let store = try bucket.uploader()
@@ -121,7 +123,7 @@ struct MotoTests {
     #expect(try await store.remove(key).versions.count == 2)
   }
 
-  @Test("what moto has already it copies, and tells no SHA-256 of: it is sent after all")
+  @Test("moto copies but reports no SHA-256 for a part, so the object is sent after all")
   func copied() async throws {
     let bucket = try await MotoBucket()
     let source = TestSource(size: 11 << 20 + 3)
@@ -150,7 +152,7 @@ struct MotoTests {
   }
 }
 
-/// Sees each call before it goes out, and may break it.
+/// A transport that sees each call before it is sent and may make it fail.
 private struct WatchedTransport: HTTPTransport {
   let base: any HTTPTransport
   let see: @Sendable (HTTPCall) throws(HTTPFailure) -> Void

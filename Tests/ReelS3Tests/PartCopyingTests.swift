@@ -8,9 +8,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("What the store has already is not sent", .shortTime)
+@Suite("bytes that the store already has are not sent", .shortTime)
 struct PartCopyingTests {
-  /// What becomes of the object that the bytes came from, and of the questions about it.
+  /// What happens to the original object and to the requests about it.
   enum Origin: CaseIterable {
     case there, gone, replaced, damaged, refused, elsewhere
   }
@@ -18,7 +18,7 @@ struct PartCopyingTests {
   private static let size = 17 << 20 + 1
   private let source = TestSource(size: size).upload
 
-  /// The bytes of the parts that were sent, and how often the store was asked to copy.
+  /// Uploads and returns the number of bytes sent in parts and the number of copy requests.
   private func upload(
     _ fake: FakeS3, _ origin: Origin
   ) async throws -> (sent: Int, asked: Int, object: StoredObject) {
@@ -45,7 +45,7 @@ struct PartCopyingTests {
   }
 
   @Test(
-    "it is copied part by part, and proved by the SHA-256 that the store tells of each",
+    "the object is copied part by part and proved by the SHA-256 that the store reports for each",
     arguments: [true, false])
   func copied(tellsChecksums: Bool) async throws {
     let fake = FakeS3(tellsChecksums: tellsChecksums)
@@ -61,7 +61,7 @@ struct PartCopyingTests {
   }
 
   @Test(
-    "what can't be copied, or is something else, is sent", arguments: Origin.allCases.filter { $0 != .there })
+    "what can't be copied, or has changed, is sent", arguments: Origin.allCases.filter { $0 != .there })
   func sent(_ origin: Origin) async throws {
     let fake = FakeS3 { sent in
       origin == .refused && HTTPField.Name("x-amz-copy-source").map(sent.call.fields.contains) == true
@@ -72,18 +72,18 @@ struct PartCopyingTests {
     #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes.count } == Self.size)
     switch origin {
     case .elsewhere: #expect(asked == 0 && sent == Self.size)
-    // Of a damaged one the parts that are right may be copied before the one that is not.
+    // The intact parts of a damaged object may be copied before the damaged one.
     case .damaged: #expect((5 << 20...Self.size).contains(sent) && asked > 0)
-    // No more than are on their way at once.
+    // Only the requests already under way.
     default: #expect((1...3).contains(asked) && sent == Self.size)
     }
   }
 
-  /// What whoever may write to a bucket can make, and put in the place of what was read.
+  /// The collisions that anyone with write access could put in place of the original.
   enum Forgery: CaseIterable { case ofTheCRC, ofTheMD5 }
 
   @Test(
-    "what is copied is told by its SHA-256: other bytes with the same CRC, or the same MD5, are not taken",
+    "a copy is identified by its SHA-256: other bytes with the same CRC or MD5 are rejected",
     arguments: Forgery.allCases, [FakeS3.Checking.signed, .sumsOfTheWhole, .sumsDemanded, .nothingOfParts])
   func forged(_ forgery: Forgery, _ checking: FakeS3.Checking) async throws {
     let rest = TestSource(size: Self.size).bytes
@@ -111,7 +111,7 @@ struct PartCopyingTests {
   }
 
   /// As `rclone serve s3` does.
-  @Test("a store that takes the request to copy for a part of nothing, and no part twice, gets a new upload")
+  @Test("a store that takes a copy request for an empty part, and no part twice, gets a new upload")
   func takenForAPart() async throws {
     let taken = Mutex<Set<String>>([])
     let fake = FakeS3 { sent in
@@ -134,8 +134,8 @@ extension HTTPFields {
   fileprivate func contains(_ name: HTTPField.Name) -> Bool { self[name] != nil }
 }
 
-/// Two blocks with the same MD5 (X. Wang, H. Yu, "How to Break MD5 and Other Hash Functions", 2005). Whatever follows them,
-/// the same whole has the same MD5.
+/// Two blocks with the same MD5 (X. Wang, H. Yu, "How to Break MD5 and Other Hash Functions", 2005). With the same
+/// suffix, the MD5 of the whole is the same, too.
 enum MD5Collision {
   static let one = bytes(
     """

@@ -41,9 +41,9 @@ import Testing
     #expect(file.profile("z") == nil)
   }
 
-  /// botocore splits what stands in the brackets with `shlex`.
+  /// botocore splits the text in the brackets with `shlex`.
   @Test(
-    "names of sections are split as a shell does",
+    "section names are split as by a shell",
     arguments: [
       (#"profile "Foo Bar""#, "Foo Bar"), ("profile 'Foo Bar'", "Foo Bar"), (#"profile Foo\ Bar"#, "Foo Bar"),
       (#"profile "a'b""#, "a'b"), (#"profile fo"o "b"#, nil), ("profile Foo Bar", nil), (#"profile "x"#, nil),
@@ -57,8 +57,8 @@ import Testing
     #expect(file.services("b c")?["s3", "endpoint_url"] == "https://s")
   }
 
-  /// As the AWS CLI reads them (Python's configparser).
-  @Test("a section that is indented as a whole, and colons")
+  /// As the AWS CLI parses them (Python's configparser).
+  @Test("a section may be indented as a whole and use colons")
   func indented() throws {
     let file = SharedFile("[profile x]\n  region: a\n  endpoint_url = https://h\n\n    y = z\n  k = v\n")
     let profile = try #require(file.profile("x"))
@@ -66,7 +66,7 @@ import Testing
     #expect(profile["y"] == nil && profile["endpoint_url", "y"] == "z")
   }
 
-  @Test("a profile's section of services names the endpoint of S3")
+  @Test("a profile's services section names the endpoint of S3")
   func services() async throws {
     let config = """
       [profile x]
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// What LocalCredentials says, with these files.
+  /// The endpoint that LocalCredentials finds with these files.
   private func endpoint(
     _ profile: String?, config: String = "", credentials: String = "", _ environment: [String: String] = [:]
   ) async throws -> String? {
@@ -107,12 +107,12 @@ import Testing
     return try await LocalCredentials(environment: all, profile: profile).endpoint()
   }
 
-  @Test("an endpoint that a profile names is never overlooked")
+  @Test("an endpoint that a profile names is never ignored")
   func neverOverlooked() async throws {
     let quoted = "[profile \"Foo Bar\"]\nendpoint_url = https://h\n"
     #expect(try await endpoint("Foo Bar", config: quoted) == "https://h")
     #expect(try await endpoint(nil, config: quoted, ["AWS_PROFILE": "Foo Bar"]) == "https://h")
-    // What stands in the credentials file counts, too, and more.
+    // The credentials file is read, too, and takes precedence.
     let credentials = "[work]\nendpoint_url = https://c\n"
     #expect(try await endpoint("work", credentials: credentials) == "https://c")
     #expect(
@@ -134,7 +134,7 @@ import Testing
       #expect(
         error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
-    // What is off, and what goes to an endpoint of one's own, is no matter of Amazon's.
+    // A setting that is off has no effect, nor has one for Amazon at a custom endpoint.
     #expect(try await endpoint(nil, ["AWS_USE_FIPS_ENDPOINT": "false"]) == nil)
     #expect(
       try await endpoint(nil, ["AWS_USE_FIPS_ENDPOINT": "true", "AWS_ENDPOINT_URL": "https://h"])
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(
-    "endpoints are ignored where AWS's own setting says so",
+    "endpoints are ignored where AWS's own setting demands it",
     arguments: [
       (nil, nil, "https://h"), ("true", nil, nil), ("TRUE", "false", nil), (nil, "true", nil),
       ("false", "true", "https://h"),

@@ -11,14 +11,14 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// How large objects whose sums are known are proved: at each kind of store, and when bytes change somewhere.
-@Suite("how it is proved what a store holds", .shortTime)
+/// How large objects with known checksums are proved: with each kind of store, and when bytes change somewhere.
+@Suite("proof of what a store holds", .shortTime)
 struct ProofTests {
   private static let source = TestSource(size: 11 << 20 + 3).summed
 
   private func key(_ name: String = "abc.mp4") throws -> ObjectKey { try #require(ObjectKey(name)) }
 
-  /// The parts of `key` among `calls`.
+  /// The calls among `calls` that send parts of `key`.
   private func parts(_ calls: [ScriptedTransport.Sent], of key: ObjectKey) -> [HTTPCall] {
     calls.filter { $0.isPart && $0.call.target.contains(key.rawValue) }.map(\.call)
   }
@@ -36,7 +36,8 @@ struct ProofTests {
   }
 
   @Test(
-    "a store is asked once, and only what it does not check is hashed", arguments: FakeS3.Checking.allCases)
+    "a store is asked once what it checks, and only what it does not check is hashed",
+    arguments: FakeS3.Checking.allCases)
   func asking(_ checking: FakeS3.Checking) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: checking)
     let transport = fake.transport()
@@ -64,20 +65,20 @@ struct ProofTests {
   }
 
   @Test(
-    "a bit that changes on the way or in the store never makes an object that counts",
+    "a bit that flips on the way or in the store never makes an accepted object",
     arguments: FakeS3.Checking.allCases, FakeS3.Damage.allCases)
   func damage(_ checking: FakeS3.Checking, _ damage: FakeS3.Damage) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: checking, damage: damage)
     let error = await #expect(throws: UploadError.self) {
       _ = try await uploader(fake.transport()).upload(Self.source.upload, to: key()) { _ in }
     }
-    // Whoever checks parts refuses one.
+    // A store that checks parts refuses the damaged one.
     let isRefused = damage == .onTheWay && ![.nothing, .nothingOfParts].contains(checking)
     #expect(error?.code == (isRefused ? .interrupted : .verificationFailed), "\(error?.message ?? "")")
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  @Test("a copy whose bytes are no longer those of its sums is not sent", arguments: FakeS3.Checking.allCases)
+  @Test("a copy whose bytes no longer match its checksums is not sent", arguments: FakeS3.Checking.allCases)
   func rottenCopy(_ checking: FakeS3.Checking) async throws {
     for (size, place) in [
       (1000, 999), (11 << 20 + 3, 0), (11 << 20 + 3, 6 << 20), (11 << 20 + 3, 11 << 20 + 2),
@@ -92,9 +93,9 @@ struct ProofTests {
     }
   }
 
-  @Test("what a store tells of sums that it does not check is not believed")
+  @Test("checksums reported by a store that does not check them are not trusted")
   func echo() async throws {
-    // Such a store tells again what it was told.
+    // Such a store echoes what it was sent.
     let fake = FakeS3(tellsChecksums: false, checking: .nothing, damage: .atRest)
     let lying = Self.telling(fake) { fields in
       fields[.checksumCRC64] = FakeS3.sum(Self.source.bytes)
@@ -107,7 +108,7 @@ struct ProofTests {
   }
 
   @Test(
-    "a checksum of the parts' digests is believed only of a store that checks them", arguments: [true, false])
+    "a checksum of the parts' digests is trusted only if the store checks them", arguments: [true, false])
   func echoOfParts(_ isSummed: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .nothing, damage: .atRest)
     let parts = PartPlan(size: Int64(Self.source.bytes.count), wanted: 5 << 20)
@@ -119,7 +120,7 @@ struct ProofTests {
       fields[.checksumSHA256] = "\(FakeS3.checksum(digests))-\(parts.count)"
       fields[.checksumType] = "COMPOSITE"
     }
-    // Each part is signed with its digest: of a source without sums, and over plain http.
+    // Each part is signed with its digest if the source has no checksums or the connection is plain http.
     let store = try S3Store(bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://s3.test"))
     let source = isSummed ? Self.source : TestSource(bytes: Self.source.bytes)
     let error = await #expect(throws: UploadError.self) {
@@ -129,7 +130,7 @@ struct ProofTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  /// Over `fake`, which tells other fields of what it holds.
+  /// A transport to `fake` with other fields in its replies to HEAD.
   private static func telling(
     _ fake: FakeS3, _ change: @escaping @Sendable (inout HTTPFields) -> Void
   ) -> ScriptedTransport {
@@ -143,11 +144,11 @@ struct ProofTests {
   }
 
   @Test(
-    "a part whose reply lacks the sum that the store has told when it was asked was not checked",
+    "a part whose reply lacks the checksum that the store reported when probed counts as unchecked",
     arguments: [true, false], [true, false])
   func uncheckedPart(_ isDamaged: Bool, _ tellsWhole: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .sumsOfTheWhole)
-    // Of several servers behind an address one knows no sums, and the others believe it.
+    // Of several servers behind one address, one ignores checksums, and the others trust it.
     let mixed = ScriptedTransport { sent async throws(HTTPFailure) in
       var (call, body) = (sent.call, sent.body)
       if sent.isPart, call.target.contains("partNumber=2") {
@@ -170,7 +171,7 @@ struct ProofTests {
     #expect(reads == (isDamaged ? 1 : 0), "the tag of the parts' MD5s settles it")
   }
 
-  /// Over `fake`, whose one unfinished upload is said to have these parts.
+  /// A transport to `fake` whose list of parts has these elements for its only unfinished upload.
   private static func listing(
     _ fake: FakeS3, _ parts: @escaping @Sendable ([UInt8], Int) -> String
   ) -> ScriptedTransport {
@@ -191,7 +192,7 @@ struct ProofTests {
   ]
 
   @Test(
-    "a part of an earlier run was checked only if the list tells its digest and the sum that was asked for",
+    "a part of an earlier run counts as checked only if the list has its digest and the requested checksum",
     arguments: [true, false])
   func listedEcho(_ isDamaged: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .sums)
@@ -201,7 +202,7 @@ struct ProofTests {
       $0.uploads["left"] = FakeS3.Upload(
         name: "a/b/abc.mp4", type: "video/mp4", parts: [1: Self.left[0], 2: second])
     }
-    // What it was told by a run that it did not check.
+    // What an earlier run sent, echoed without having been checked.
     let lying = Self.listing(fake) { _, number in
       "<ChecksumSHA256>\(FakeS3.checksum(Self.left[number - 1]))</ChecksumSHA256>"
     }
@@ -212,7 +213,7 @@ struct ProofTests {
   }
 
   @Test(
-    "other bytes with the same CRC, left under the same name, never become an object that counts",
+    "other bytes with the same CRC, left under the same name, never make an accepted object",
     arguments: [true, false])
   func listedForgery(_ tellsDigests: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .sumsOfTheWhole)
@@ -232,7 +233,7 @@ struct ProofTests {
       fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == (tellsDigests ? Self.source.bytes : nil))
   }
 
-  @Test("uploads that were begun with another checksum are given up at once, and not gone on with")
+  @Test("uploads created with another checksum are aborted at once and not resumed")
   func otherAlgorithm() async throws {
     let (fake, isWhole) = Self.breaking(.sumsDemanded)
     fake.bucket.withLock { bucket in
@@ -254,7 +255,7 @@ struct ProofTests {
     #expect(try await uploader(again).readBack(key()) == Self.source.digest)
   }
 
-  @Test("sums are of the bytes whose digest was taken with them, and of no others")
+  @Test("checksums belong to the bytes whose digest was taken with them, and to no others")
   func sumsOfAnotherDigest() throws {
     let (source, other) = (Self.source, TestSource(size: Self.source.bytes.count, seed: 2))
     #expect(source.upload.sums != nil)
@@ -263,7 +264,7 @@ struct ProofTests {
     #expect(mixed.sums == nil)
   }
 
-  @Test("a store that is busy when it is asked is asked again, and nothing is left begun")
+  @Test("a store that is busy when probed is probed again, and no upload is left unfinished")
   func busy() async throws {
     let isBusy = Mutex(true)
     let fake = FakeS3(tellsChecksums: false, checking: .sums) { sent async throws(HTTPFailure) in
@@ -282,7 +283,7 @@ struct ProofTests {
     #expect(try parts(transport.calls, of: key()).allSatisfy { $0.fields[.checksumCRC64] != nil })
   }
 
-  @Test("what was left of a question is no upload to go on with", arguments: [0, 13])
+  @Test("an upload left by a probe is not resumed", arguments: [0, 13])
   func leftQuestion(_ size: Int) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .sumsOfTheWhole)
     fake.bucket.withLock { bucket in
@@ -297,7 +298,7 @@ struct ProofTests {
     #expect(try await uploader(fake.transport()).readBack(key()) == Self.source.digest)
   }
 
-  @Test("a store that knows no sums, nor how to begin with them, is asked without")
+  @Test("a store that does not support checksums is used without them")
   func withoutSums() async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .signedIfAny) { sent async throws(HTTPFailure) in
       sent.call.fields[.checksumAlgorithm] == nil ? nil : FakeS3.error(501, "NotImplemented")
@@ -308,7 +309,9 @@ struct ProofTests {
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  @Test("where others can change what is on its way, everything is signed, whatever the store takes without")
+  @Test(
+    "where others could change the bytes on the way, everything is signed, even if the store does not require it"
+  )
   func plainHTTP() async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .sums)
     let transport = fake.transport()
@@ -320,7 +323,7 @@ struct ProofTests {
 
   private static let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
 
-  /// A store where the third part breaks off until it is said to be whole.
+  /// A store whose third part fails until the flag is set.
   private static func breaking(_ checking: FakeS3.Checking) -> (store: FakeS3, isWhole: TestFlag) {
     let isWhole = TestFlag()
     let fake = FakeS3(tellsChecksums: false, checking: checking) { sent async throws(HTTPFailure) in
@@ -330,7 +333,7 @@ struct ProofTests {
     return (fake, isWhole)
   }
 
-  /// What an upload ends with; nil for one that ends well.
+  /// The error that an upload ends with; nil if it succeeds.
   private func failure(of uploader: S3Uploader) async throws -> UploadError? {
     do {
       _ = try await uploader.upload(Self.source.upload, to: key()) { _ in }
@@ -340,7 +343,8 @@ struct ProofTests {
     }
   }
 
-  @Test("an upload that broke goes on with the parts that the store has", arguments: FakeS3.Checking.allCases)
+  @Test(
+    "an interrupted upload resumes with the parts that the store has", arguments: FakeS3.Checking.allCases)
   func resume(_ checking: FakeS3.Checking) async throws {
     let (fake, isWhole) = Self.breaking(checking)
     let broken = await #expect(throws: UploadError.self) {
@@ -348,14 +352,14 @@ struct ProofTests {
     }
     #expect(broken?.code == .interrupted)
     isWhole.set()
-    // Another process: nothing is known but the key.
+    // Another process, which knows only the key.
     let again = fake.transport()
     _ = try await uploader(again, Self.one).upload(Self.source.upload, to: key()) { _ in }
     #expect(try parts(again.calls, of: key()).count == 1)
     #expect(try await uploader(again).readBack(key()) == Self.source.digest)
   }
 
-  @Test("parts that were damaged are not gone on with", arguments: FakeS3.Checking.allCases)
+  @Test("damaged parts are not resumed from", arguments: FakeS3.Checking.allCases)
   func damagedParts(_ checking: FakeS3.Checking) async throws {
     let (fake, isWhole) = Self.breaking(checking)
     await #expect(throws: UploadError.self) {
@@ -373,10 +377,10 @@ struct ProofTests {
 }
 
 @Suite(
-  "how it is proved what a real server holds",
+  "proof of what a real server holds",
   .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .shortTime, .notQuick)
 struct RealProofTests {
-  @Test("OpenStack Swift checks the sums of parts, and needs no signed digest")
+  @Test("OpenStack Swift verifies the checksums of parts and needs no signed digest")
   func swift() async throws {
     let bucket = "b\(SystemRandomness().name(length: 20).lowercased())"
     let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
@@ -388,7 +392,7 @@ struct RealProofTests {
     try await client.makeBucket()
     let checks = try await client.checks(by: #require(ObjectKey("abc.mp4")), "video/mp4")
     #expect(checks == S3Checks(sums: true, unsigned: true))
-    // The server may answer requests that race with 503, as in ``RealServerTests``.
+    // The server may answer racing requests with 503, as in ``RealServerTests``.
     let uploader = RetryingUploader(
       base: S3Uploader(
         store, options: S3Options(singleLimit: 5 << 20, partSize: 5 << 20),
@@ -397,7 +401,7 @@ struct RealProofTests {
     let key = try #require(ObjectKey("abc.mp4"))
     _ = try await uploader.upload(source.upload, to: key) { _ in }
     #expect(try await uploader.readBack(key) == source.digest)
-    // What comes when other bytes arrive than were read.
+    // The error if other bytes arrive than were read.
     let meddling = MeddlingTransport(base: try CurlTransport.patient()) { call in
       guard call.target.contains("partNumber=2"), call.body.length > 1000 else { return }
       call.body = .bytes([UInt8](repeating: 7, count: 5 << 20))
@@ -415,12 +419,12 @@ struct RealProofTests {
 }
 
 extension ScriptedTransport.Sent {
-  /// A part that asks what the store checks.
+  /// Whether this is a part that probes what the store checks.
   fileprivate var isQuestion: Bool { call.target.contains("partNumber=") && body.count < 100 }
   fileprivate var isPart: Bool { call.target.contains("partNumber=") && !isQuestion }
 }
 
-/// Something that is said once, from anywhere.
+/// A flag that can be set once, from any thread.
 private final class TestFlag: Sendable {
   private let state = Mutex(false)
   var isSet: Bool { state.withLock { $0 } }

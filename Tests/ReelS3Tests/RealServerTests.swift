@@ -43,7 +43,7 @@ struct RealServerTests {
 
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 
-  /// With the retries that the tool has: the server may answer requests for one object that race with 503.
+  /// With the retries that Reel uses: the server may answer racing requests for one object with 503.
   @Test("it keeps every promise", arguments: UploaderContractTest.all)
   func promises(_ promise: UploaderContractTest) async throws {
     let bucket = try await bucket()
@@ -63,7 +63,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "a wrong secret, a key that nobody knows, a missing bucket, a key without permission: one sentence each"
+    "a wrong secret, an unknown key, a missing bucket and a missing permission each have one sentence"
   )
   func mistakes() async throws {
     let bucket = try await bucket()
@@ -82,14 +82,14 @@ struct RealServerTests {
     }
   }
 
-  @Test("a wrong region is set right by what the server says, at the same host")
+  @Test("a wrong region is corrected from the server's reply, at the same host")
   func region() async throws {
     let uploader = try uploader(bucket: try await bucket(), region: "eu-west-9")
     try await uploader.prepare()
     _ = try await uploader.upload(TestSource(size: 10).upload, to: key()) { _ in }
   }
 
-  @Test("the server refuses a signature that is off by one digit")
+  @Test("the server refuses a signature with one wrong digit")
   func brokenSignature() async throws {
     let bucket = try await bucket()
     let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
@@ -105,7 +105,7 @@ struct RealServerTests {
     #expect(await refusal(uploader)?.message.contains("SignatureDoesNotMatch") == true)
   }
 
-  @Test("the server refuses other bytes than were signed, and nothing is stored")
+  @Test("the server refuses bytes that differ from those signed, and stores nothing")
   func otherBytes() async throws {
     let bucket = try await bucket()
     let (honest, other) = (TestSource(size: 1000), TestSource(size: 1000, seed: 9))
@@ -123,7 +123,7 @@ struct RealServerTests {
     #expect(try await uploader.find(key()) == nil)
   }
 
-  @Test("a presigned address opens the object, without any credentials; one that was changed does not")
+  @Test("a presigned address opens the object without credentials; an altered one does not")
   func presigned() async throws {
     let uploader = try uploader(
       bucket: try await bucket(), options: S3Options(viewing: .presigned(seconds: 600)))
@@ -134,11 +134,11 @@ struct RealServerTests {
     let (_, status) = try await URLReader.get(url.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601"))
     #expect(status == 403)
     let (_, plain) = try await URLReader.get(String(url.prefix { $0 != "?" }))
-    // Swift takes a request without any signature for one in its own protocol, and makes no sense of it.
+    // Swift takes an unsigned request for one in its own protocol and can't parse it.
     #expect([400, 403].contains(plain))
   }
 
-  @Test("files are put, overwritten, listed and removed, whatever the prefix is called")
+  @Test("files are put, overwritten, listed and removed, whatever the prefix")
   func files() async throws {
     let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
     let store = try S3Store(bucket: try await bucket(), prefix: "a b+c/ü&'(*)~", endpoint: endpoint)
@@ -155,7 +155,7 @@ struct RealServerTests {
     #expect(try await files.list("").keys.sorted() == ["feed/2.json"])
   }
 
-  @Test("many small objects and several large ones at once are all whole")
+  @Test("many small objects and several large ones sent at once are all intact")
   func manyAtOnce() async throws {
     let uploader = try uploader(bucket: try await bucket())
     try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -172,7 +172,7 @@ struct RealServerTests {
   }
 }
 
-/// A transport that changes calls after they were signed.
+/// A transport that changes calls after they are signed.
 struct MeddlingTransport: HTTPTransport {
   let base: any HTTPTransport
   let meddle: @Sendable (inout HTTPCall) -> Void
@@ -191,7 +191,7 @@ struct MeddlingTransport: HTTPTransport {
   }
 }
 
-/// A viewer who has an address and nothing else.
+/// A viewer with an address and no credentials.
 enum URLReader {
   static func get(_ url: String) async throws -> (body: [UInt8], status: Int) {
     let start = try #require(url.range(of: "://")?.upperBound)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Credentials that end in the middle of a run.
+/// Credentials that expire in the middle of a run.
 @Suite struct RenewalTests {
   private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -15,7 +15,8 @@ import Testing
     func pass(_ seconds: Double) { moment.withLock { $0 += seconds } }
   }
 
-  /// Gives credentials that end at these moments, counted from the start; nil for a look that fails. The last stays.
+  /// A source whose credentials expire at these times, in seconds from the start; nil is a lookup that fails. The last
+  /// one repeats.
   private final class Place: Sendable {
     private let ends: [Double?]
     private let asked = Mutex(0)
@@ -38,7 +39,7 @@ import Testing
     RememberedCredentials(clock: clock) { () async throws(UploadError) in try await place.look() }
   }
 
-  @Test("a look that fails is no reason to give up what is still good")
+  @Test("a failed lookup does not discard credentials that are still valid")
   func failedLook() async throws {
     let (clock, place) = (Clock(), Place([600, nil, nil, 4000]))
     let source = source(place, clock)
@@ -52,7 +53,7 @@ import Testing
     #expect(try await source.credentials().keyID == "K3")
   }
 
-  @Test("what is about to end is not used: then the look's failure is told")
+  @Test("credentials about to expire are not used: the lookup's failure is reported")
   func nothingLeft() async throws {
     let (clock, place) = (Clock(), Place([600, nil]))
     let source = source(place, clock)
@@ -62,7 +63,7 @@ import Testing
     #expect(error?.code == .unavailable)
   }
 
-  @Test("a place that gives the same once more is not asked at every request")
+  @Test("a source that returns the same credentials again is not asked for every request")
   func nothingNewer() async throws {
     let (clock, place) = (Clock(), Place([600, 600, 500, 4000]))
     let source = source(place, clock)
@@ -76,7 +77,7 @@ import Testing
     #expect(try await source.credentials().keyID == "K3" && place.looks == 4)
   }
 
-  @Test("those who ask at once share a look")
+  @Test("concurrent requests share one lookup")
   func sharing() async throws {
     let looks = Mutex(0)
     let (door, open) = AsyncStream<Void>.makeStream()
@@ -95,7 +96,7 @@ import Testing
     #expect(looks.withLock { $0 } == 1)
   }
 
-  @Test("what the store no longer takes is looked for at once")
+  @Test("credentials that the store refuses are looked up again at once")
   func forgetting() async throws {
     let (clock, place) = (Clock(), Place([600, 600, 4000]))
     let source = source(place, clock)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("what a store says against a request", .shortTime)
+@Suite("errors that a store replies with", .shortTime)
 struct S3ErrorTests {
   private func failure(_ reply: HTTPReply) async throws -> UploadError? {
     let fake = FakeS3 { _ in reply }
@@ -20,7 +20,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "each has its code, and a sentence that says what to do",
+    "each error has its code and a sentence with advice",
     arguments: [
       (404, "NoSuchBucket", .storeUnusable, "no bucket named bucket"),
       (403, "AccessDenied", .denied, "s3:PutObject"),
@@ -56,7 +56,7 @@ struct S3ErrorTests {
     #expect(!error.message.contains("\n"))
   }
 
-  @Test("a refusal without words names what the key needs")
+  @Test("a refusal without a body names the permission that the key needs")
   func refusedLook() async throws {
     let fake = FakeS3 { sent in sent.call.method == .head ? FakeS3.empty(403) : nil }
     let error = await #expect(throws: UploadError.self) {
@@ -69,7 +69,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "a store that says why says it first",
+    "a store's own reason comes first",
     arguments: [
       "Object is WORM protected and cannot be overwritten",
       "Cannot upload files, storage cap exceeded. See the Caps & Alerts page to increase your cap.",
@@ -85,7 +85,7 @@ struct S3ErrorTests {
     #expect(!message.contains("--no-conditional-puts"))
   }
 
-  @Test("Google's reason stands behind its message")
+  @Test("Google's reason comes after its message")
   func details() async throws {
     let body =
       "<Error><Code>AccessDenied</Code><Message>Access denied.</Message>"
@@ -96,7 +96,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "what may be for a field that the store does not know says how to leave it out",
+    "an error that may be due to an unsupported header says how to omit it",
     arguments: [
       (405, "MethodNotAllowed"), (304, nil), (403, "AccessDenied"), (403, "SignatureDoesNotMatch"),
       (400, "InvalidHeader"), (400, "InvalidRequest"),
@@ -122,12 +122,12 @@ struct S3ErrorTests {
     #expect(!all.contains("redirects"))
     (options.sendsConditions, options.sendsChecksums) = (false, false)
     #expect(!(try await message(options)).contains("--"))
-    // Amazon knows them.
+    // Amazon supports these headers.
     let amazons = try S3Store(bucket: "bucket", prefix: "a/b", usesPaths: true)
     #expect(!(try await message(S3Options(), amazons)).contains("--"))
   }
 
-  @Test("a name that is taken, and then is not, is said to be for the condition", arguments: [5, 6 << 20])
+  @Test("a name that is said to exist and then does not is blamed on the condition", arguments: [5, 6 << 20])
   func takenAndNot(_ size: Int) async throws {
     let fake = FakeS3 { sent in
       sent.call.fields[.ifNoneMatch] == nil ? nil : FakeS3.error(412, "PreconditionFailed")
@@ -143,7 +143,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "a store that sends us elsewhere says where",
+    "a redirect names its target",
     arguments: [
       (307, "us-east-1", "<Endpoint>bucket.s3-eu.example</Endpoint>", nil, "https://s3-eu.example"),
       (301, "eu-9", "<Endpoint>s3-eu.example:9000</Endpoint>", nil, "https://s3-eu.example:9000"),
@@ -162,12 +162,12 @@ struct S3ErrorTests {
     #expect(error.message.contains(expected), "\(error.message)")
     #expect(error.message.contains("endpoint") == (region != nil), "\(error.message)")
     #expect(!error.message.contains("secret"))
-    // Where it is not that of the settings.
+    // Only if it differs from the configured region.
     #expect(error.message.contains("(`region`)") == (region == "eu-9"), "\(error.message)")
   }
 
   @Test(
-    "no bucket's name can stand before an address", arguments: ["http://127.0.0.1:9000", "http://[::1]:9000"])
+    "a bucket name can't precede an IP address", arguments: ["http://127.0.0.1:9000", "http://[::1]:9000"])
   func hostsThatAreAddresses(_ endpoint: String) throws {
     let address = try HTTPAddress(parsing: endpoint)
     let error = #expect(throws: S3StoreError.self) {
@@ -177,13 +177,13 @@ struct S3ErrorTests {
     #expect(try S3Store(bucket: "bucket", endpoint: address).usesPaths)
   }
 
-  @Test("a store that says how long to wait is listened to")
+  @Test("a store's Retry-After is honored")
   func retryAfter() async throws {
     let error = try await failure(FakeS3.error(503, "SlowDown", fields: [.retryAfter: "7"]))
     #expect(error?.retryAfter == 7)
   }
 
-  @Test("replies without a body, and with one that is not XML")
+  @Test("replies without a body or with one that is not XML are understood")
   func withoutWords() async throws {
     #expect(try await failure(FakeS3.empty(403))?.code == .denied)
     #expect(try await failure(FakeS3.empty(503))?.code == .unavailable)
@@ -192,7 +192,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "a clock that is wrong is made up for by the store's, once, whatever the store calls it",
+    "a wrong clock is corrected from the store's once, whatever the error code",
     arguments: [(403, "RequestTimeTooSkewed"), (400, "AccessDenied"), (403, "SignatureDoesNotMatch")])
   func skew(_ status: Int, _ code: String) async throws {
     let ahead = StoppedClock().now().addingTimeInterval(3600)
@@ -207,12 +207,12 @@ struct S3ErrorTests {
     let uploader = try uploader(transport)
     _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("a.mp4"))) { _ in }
     #expect(transport.calls.count == 2 && isFixed.withLock { $0 })
-    // What was learned is kept.
+    // The correction is kept.
     _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("b.mp4"))) { _ in }
     #expect(transport.calls.count == 3)
   }
 
-  @Test("requests under way at once all learn what the first of them learned")
+  @Test("concurrent requests all benefit from the correction that the first one learned")
   func skewOfTwo() async throws {
     let ahead = StoppedClock().now().addingTimeInterval(3600)
     let date = HTTPDateText.text(ahead)
@@ -234,7 +234,7 @@ struct S3ErrorTests {
     #expect(transport.calls.count == 4)
   }
 
-  @Test("a refusal by a store whose clock is right is a refusal")
+  @Test("a refusal by a store whose clock agrees is final")
   func noSkew() async throws {
     let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(200))
     let fake = FakeS3 { _ in FakeS3.error(403, "AccessDenied", fields: [.date: date]) }
@@ -243,7 +243,7 @@ struct S3ErrorTests {
     #expect(transport.calls.count == 1 && error?.message.contains("AccessDenied") == true)
   }
 
-  @Test("a store that is never content with the time is not asked for ever")
+  @Test("a store that never accepts the time is not asked forever")
   func skewForEver() async throws {
     let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(3600))
     let fake = FakeS3 { _ in FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date]) }
@@ -253,7 +253,7 @@ struct S3ErrorTests {
     #expect(error?.message.contains("3600 seconds behind the store's") == true, "\(error?.message ?? "")")
   }
 
-  @Test("Amazon's word for another region is followed within Amazon, at a host of our own making")
+  @Test("a region that Amazon names is followed within Amazon, at a host that Reel derives itself")
   func regionOfAmazon() async throws {
     let store = try S3Store(bucket: "bucket")
     let fake = FakeS3 { sent in
@@ -274,7 +274,7 @@ struct S3ErrorTests {
       } == true)
   }
 
-  @Test("at an endpoint of one's own only the signature changes, never the host")
+  @Test("at a custom endpoint only the signature changes, never the host")
   func regionElsewhere() async throws {
     let fake = FakeS3 { sent in
       sent.call.credentials.contains { $0.value.revealed.contains("/garage/s3/") }
@@ -287,7 +287,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "a region that is none is not believed",
+    "an invalid region is ignored",
     arguments: ["evil.example/", "", "eu west", "a@b", "-", String(repeating: "a", count: 100)])
   func badRegion(_ region: String) async throws {
     let fake = FakeS3 { _ in
@@ -302,7 +302,7 @@ struct S3ErrorTests {
     #expect(transport.calls.allSatisfy { $0.call.origin.host == "bucket.s3.us-east-1.amazonaws.com" })
   }
 
-  @Test("a token that has ended is asked for anew, once")
+  @Test("an expired token is looked up again, once")
   func expired() async throws {
     let looks = Mutex(0)
     let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
@@ -319,7 +319,7 @@ struct S3ErrorTests {
     #expect(looks.withLock { $0 } == 2)
   }
 
-  /// A profile that is written anew each time it is looked at.
+  /// Credentials from a profile that is rewritten before each lookup.
   private func rotated() -> RememberedCredentials {
     let looks = Mutex(0)
     return RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
@@ -330,7 +330,7 @@ struct S3ErrorTests {
     }
   }
 
-  /// Amazon, once "token-1" has ended: where a reply has no body, it says no more than 400.
+  /// Amazon with "token-1" expired: a reply without a body carries nothing but status 400.
   private func ended(naming region: String?) -> ScriptedTransport {
     FakeS3 { sent in
       guard sent.call.credentials.contains(where: { $0.value.revealed == "token-1" }) else { return nil }
@@ -344,7 +344,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "a token that has ended is asked for anew where HEAD gets no word of it", arguments: [nil, "us-east-1"],
+    "an expired token is looked up again even where HEAD gets no error code", arguments: [nil, "us-east-1"],
     [true, false])
   func expiredAtHead(_ region: String?, _ isAmazon: Bool) async throws {
     let key = try #require(ObjectKey("a.mp4"))
@@ -352,7 +352,7 @@ struct S3ErrorTests {
     let amazons = try S3Store(bucket: "bucket", prefix: "a/b", usesPaths: true)
     let transport = ended(naming: region)
     let store = try uploader(transport, store: isAmazon ? amazons : nil, credentials: rotated())
-    // It is looked for first.
+    // `find` sends HEAD first.
     _ = try await store.upload(source, to: key) { _ in }
     #expect(try await store.readBack(key) == source.digest)
     let refused = transport.calls.filter { sent in
@@ -362,7 +362,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "where there is no other, it is said that it may have ended; without one it is not",
+    "if no other token can be found, the message says that it may have expired; without a token it does not",
     arguments: [true, false])
   func expiredForGood(_ hasToken: Bool) async throws {
     let key = try #require(ObjectKey("a.mp4"))
@@ -383,7 +383,7 @@ struct S3ErrorTests {
     }
   }
 
-  @Test("a refusal names the key that was refused, also when there are no credentials any more")
+  @Test("a refusal names the key that was refused, even if there are no credentials any more")
   func refusedKey() async throws {
     let looks = Mutex(0)
     let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
@@ -394,7 +394,7 @@ struct S3ErrorTests {
       return S3Credentials(keyID: "K1", secret: Secret("s"))
     }
     let fake = FakeS3 { _ in
-      // As another request's ExpiredToken does.
+      // Simulates an ExpiredToken for another request.
       await source.forget()
       return FakeS3.error(403, "AccessDenied")
     }
@@ -407,7 +407,7 @@ struct S3ErrorTests {
     #expect(looks.withLock { $0 } == 1)
   }
 
-  @Test("credentials that will end soon are looked for anew")
+  @Test("credentials that will expire soon are looked up again")
   func renewal() async throws {
     let looks = Mutex(0)
     let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
@@ -423,7 +423,7 @@ struct S3ErrorTests {
   }
 
   @Test(
-    "what answers 200 without a list of objects is no bucket",
+    "an endpoint that answers 200 without a listing is not a bucket",
     arguments: ["", "<html><title>Please log in</title></html>", "<!DOCTYPE html><p>Console", "{}"])
   func prepareElsewhere(_ body: String) async throws {
     let fake = FakeS3 { _ in FakeS3.xml(body) }
@@ -449,7 +449,7 @@ struct S3ErrorTests {
   }
 }
 
-/// The date of HTTP, written.
+/// Formats dates for HTTP.
 enum HTTPDateText {
   static func text(_ date: Date) -> String {
     var calendar = Calendar(identifier: .gregorian)
@@ -464,7 +464,7 @@ enum HTTPDateText {
   }
 }
 
-/// Where so many wait for each other.
+/// A barrier for a fixed number of tasks.
 private actor Meeting {
   private var missing: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []

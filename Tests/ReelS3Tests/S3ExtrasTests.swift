@@ -10,9 +10,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Stores that don't know everything that Amazon knows.
+/// Stores that don't support all of Amazon's headers.
 @Suite(.shortTime) struct S3ExtrasTests {
-  /// How a store refuses a field that it does not know.
+  /// How a store refuses a header that it does not support.
   struct Refusal: Sendable, CustomTestStringConvertible {
     let status: Int
     let code: String?
@@ -32,7 +32,7 @@ import Testing
     Refusal(status: 501, code: "NotImplemented", names: true), Refusal(status: 501, code: "NotImplemented"),
     Refusal(status: 501, code: nil), Refusal(status: 400, code: "InvalidArgument"),
     Refusal(status: 400, code: "InvalidRequest", names: true), Refusal(status: 400, code: nil),
-    // Codes of a store's own count where its words name the field.
+    // A non-standard code counts if the message names the header.
     Refusal(status: 400, code: "UnsupportedHeader", names: true),
     Refusal(status: 400, code: "InvalidDigest", names: true),
   ]
@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test(
-    "each is left out where a store refuses it, and everything is stored and proved", arguments: refusals,
+    "each header is omitted where a store refuses it, and everything is still stored and proved",
+    arguments: refusals,
     0..<3)
   func leftOut(_ refusal: Refusal, _ number: Int) async throws {
     let fields = Self.fields[number]
@@ -63,18 +64,18 @@ import Testing
       #expect(stored.size == source.size && stored.digest == source.digest)
       #expect(try await store.readBack(key) == source.digest)
     }
-    // Found out once: nothing is sent twice after the first refusals.
+    // Learned once: after the first refusals nothing is sent twice.
     let refused = transport.calls.filter { sent in fields.contains { sent.call.fields[$0] != nil } }
     #expect(refused.count <= 4, "\(refused.count)")
     let last = transport.calls.last { $0.call.method == .put }
     #expect(fields.allSatisfy { last?.call.fields[$0] == nil })
-    // What the store still takes is still sent.
+    // Headers that the store accepts are still sent.
     if !fields.contains(.ifNoneMatch) { #expect(last?.call.fields[.ifNoneMatch] == "*") }
     if !fields.contains(.checksumSHA256) { #expect(last?.call.fields[.checksumSHA256] != nil) }
     #expect(last?.call.fields[.contentSHA256]?.utf8.count == 64)
   }
 
-  @Test("without the condition nothing that is there is written to either")
+  @Test("without the condition, an existing object is not overwritten either")
   func taken() async throws {
     let fake = fake([.ifNoneMatch], Self.refusals[0])
     let key = try #require(ObjectKey("a.mp4"))
@@ -92,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("settings leave them out from the start")
+  @Test("settings omit the headers from the start")
   func settings() async throws {
     let transport = FakeS3(tellsChecksums: false).transport()
     var options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
@@ -108,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "AWS's own variable and profile say so, too",
+    "AWS's own variable and profile setting do so, too",
     arguments: [
       (nil, nil, nil), ("when_required", nil, false), ("WHEN_SUPPORTED", "when_required", true),
       (nil, "when_required", false),
@@ -122,7 +123,7 @@ import Testing
     #expect(try await LocalCredentials(environment: environment, profile: nil).sendsChecksums() == sends)
   }
 
-  /// Amazon's sentence, and older ones of MinIO's and Ceph's.
+  /// Amazon's sentence, and older ones from MinIO and Ceph.
   static let demands = [
     ("InvalidRequest", "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests"),
     (
@@ -133,7 +134,7 @@ import Testing
   ]
 
   @Test(
-    "a bucket that takes nothing without its MD5 gets that, from then on", arguments: demands, [false, true])
+    "a bucket that requires MD5 gets it from then on", arguments: demands, [false, true])
   func demandsMD5(_ demand: (code: String, words: String), _ isAmazons: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false) { sent in
       guard sent.call.method == .put else { return nil }
@@ -163,7 +164,7 @@ import Testing
     #expect(bare.count == 1)
   }
 
-  @Test("a store that goes on demanding it is not asked for ever")
+  @Test("a store that keeps demanding it is not asked forever")
   func alwaysDemandsMD5() async throws {
     let transport = FakeS3 { sent in
       sent.call.method == .put
@@ -184,7 +185,7 @@ import Testing
     #expect(transport.calls.filter { $0.call.method == .put }.count <= 6)
   }
 
-  @Test("a refusal for something else stays what it is, and costs little")
+  @Test("a refusal for another reason is reported unchanged and costs few requests")
   func somethingElse() async throws {
     let transport = FakeS3 { sent in
       sent.call.method == .put ? FakeS3.error(400, "InvalidArgument") : nil
@@ -199,7 +200,7 @@ import Testing
     #expect(transport.calls.filter { $0.call.method == .put }.count <= 6)
   }
 
-  @Test("what HEAD is refused for, without a word, says nothing of what a store does not know")
+  @Test("a bare refusal of HEAD says nothing about which headers a store supports")
   func refusedHead() async throws {
     let isRefusing = Mutex(true)
     let fake = FakeS3(tellsChecksums: false) { sent in
@@ -215,7 +216,7 @@ import Testing
     #expect(try await store.find(key)?.size == 9)
   }
 
-  @Test("Amazon is asked for all of it, whatever it refuses")
+  @Test("Amazon is sent all headers, whatever it refuses")
   func amazon() async throws {
     let transport = ScriptedTransport { _ in Self.refusals[1].reply("x") }
     let store = try uploader(transport, store: try S3Store(bucket: "bucket"))
@@ -226,7 +227,7 @@ import Testing
   }
 }
 
-/// What is said, and done, about what is nobody's fault here.
+/// Errors for which neither the settings nor the file are to blame.
 @Suite(.shortTime) struct S3BlameTests {
   private let key: ObjectKey
   init() throws { key = try #require(ObjectKey("a.mp4")) }
@@ -235,7 +236,9 @@ import Testing
     HTTPDateText.text(StoppedClock().now().addingTimeInterval(offset))
   }
 
-  @Test("one request that was too old is signed again where the clocks agree", arguments: [0.0, 5, -40])
+  @Test(
+    "a single request that is said to be too old is signed again if the clocks agree",
+    arguments: [0.0, 5, -40])
   func oneTooOld(_ offset: Double) async throws {
     let count = Mutex(0)
     let transport = FakeS3 { sent in
@@ -250,7 +253,7 @@ import Testing
     #expect(transport.calls.filter { $0.call.method == .put }.count == 2)
   }
 
-  @Test("a store that goes on saying so is tried again later, unless the clocks are apart")
+  @Test("a store that keeps saying so is retried later, unless the clocks differ")
   func always() async throws {
     for (offset, code) in [
       (0.0, UploadError.Code.unavailable), (200, .unavailable), (4000, .storeUnusable),
@@ -294,7 +297,7 @@ import Testing
     #expect(message.contains(words) && message.contains(code) && message.contains(advice), "\(message)")
   }
 
-  @Test("an object in an archive is to be restored, not the credentials to be checked")
+  @Test("an archived object is reported as such, not as a problem of credentials")
   func archived() async throws {
     let transport = ScriptedTransport { _ in
       HTTPReply(
@@ -312,7 +315,7 @@ import Testing
       error?.message.contains("storage class") == true && error?.message.contains("credentials") != true)
   }
 
-  @Test("a proxy's no is the proxy's", arguments: [407, 511])
+  @Test("a refusal by a proxy is attributed to the proxy", arguments: [407, 511])
   func proxy(_ status: Int) async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .init(code: status)) }
     let error = await #expect(throws: UploadError.self) {
@@ -323,7 +326,7 @@ import Testing
   }
 
   @Test(
-    "what an object's metadata say of its encoding says nothing of its bytes",
+    "an object's Content-Encoding says nothing about its bytes",
     arguments: ["gzip", "base64", "utf-8", "none", "aws-chunked", "identity", "br, gzip", ""])
   func encodings(_ encoding: String) async throws {
     let bytes = TestSource(size: 300).bytes
@@ -342,7 +345,7 @@ import Testing
   }
 
   @Test(
-    "where what stands before a store takes no large requests, smaller ones are sent",
+    "where a proxy accepts no large requests, smaller ones are sent",
     arguments: [9 << 20, 17 << 20 + 3])
   func narrow(_ size: Int) async throws {
     let most = 6 << 20
@@ -355,13 +358,13 @@ import Testing
     _ = try await store.upload(source, to: key) { _ in }
     #expect(try await store.readBack(key) == source.digest)
     let large = transport.calls.filter { $0.body.count > most }.count
-    // It is not found out again.
+    // The limit is not probed again.
     _ = try await store.upload(source, to: try #require(ObjectKey("b.mp4"))) { _ in }
     #expect(transport.calls.filter { $0.body.count > most }.count == large && large <= 4)
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  @Test("one that takes none of the smallest says whose limit it is, and not that it is the file")
+  @Test("if even the smallest is too large, the message names the proxy's limit instead of blaming the file")
   func tooNarrow() async throws {
     let transport = FakeS3 { sent in
       sent.body.count > 1 << 20 ? HTTPReply(status: .contentTooLarge) : nil

@@ -1,11 +1,11 @@
 import ReelFaultCampaign
 import ReelHTTPFakes
 
-/// A reply to HEAD has no body.
+/// Methods whose replies have a body; those to HEAD do not.
 private let withWords: Set = ["GET", "PUT", "POST"]
 
 extension FaultKind {
-  /// What only a store that speaks S3 can say, or lie about.
+  /// The faults that only an S3 store can produce.
   static let s3: [FaultKind] = [
     FaultKind("InternalError", .answer(.s3(500, "InternalError"))),
     FaultKind("SlowDown", .answer(.s3(503, "SlowDown", [("retry-after", "1")]))),
@@ -45,7 +45,7 @@ extension FaultKind {
 }
 
 extension WireReply {
-  /// Of an upload that was just begun; a list is as it is.
+  /// Makes the reply name another upload, if it is the reply to a new upload; a list stays as it is.
   fileprivate mutating func tellAnotherUpload() {
     guard String(decoding: body, as: UTF8.self).contains("InitiateMultipartUploadResult") else { return }
     replaceText(after: "<UploadId>", before: "</UploadId>", with: "another")

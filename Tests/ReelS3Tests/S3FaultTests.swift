@@ -11,7 +11,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
+@Suite("one object and one post survive every fault", .serialized, .shortTime, .notQuick)
 struct S3FaultTests {
   @Test("over a fake", arguments: StoreSize.allCases)
   func fake(_ size: StoreSize) async throws {
@@ -33,7 +33,7 @@ struct S3FaultTests {
 }
 
 @Suite(
-  "one object and one post through every fault, over a real server",
+  "one object and one post survive every fault, over a real server",
   .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
   .shortTime, .notQuick)
 struct RealS3FaultTests {
@@ -49,14 +49,14 @@ struct RealS3FaultTests {
 }
 
 @Suite(
-  "one object and one post through every fault, over moto",
+  "one object and one post survive every fault, over moto",
   .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .serialized,
   .shortTime, .notQuick)
 struct MotoFaultTests {
   @Test(arguments: StoreSize.allCases)
   func moto(_ size: StoreSize) async throws {
     let port = try BesideMoto.server().port
-    // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
+    // moto does not check the signed digest, so bytes changed on the wire go unnoticed.
     let campaign = FaultCampaign(
       "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, oneKindIn: 4,
       sparing: { kind, _ in kind.isSilentDamage }, leaving: keepsWhatWasAsked
@@ -65,8 +65,8 @@ struct MotoFaultTests {
   }
 }
 
-/// A store that refuses each time to give up the upload of a few bytes which asked what it checks, or says that it has and has
-/// not, keeps it until the bucket's own rule is over (docs/s3.md, "When something fails").
+/// Whether the fault leaves a probe's upload behind: a store that refuses every DELETE of it, or only pretends to
+/// obey, keeps it until the bucket's own lifecycle rule removes it (docs/s3.md, "When something fails").
 private let keepsWhatWasAsked: @Sendable (Fault, String) -> Bool = { fault, shape in
   fault.reach == .alike && shape == "DELETE uploadId"
 }
@@ -81,7 +81,7 @@ enum StoreSize: String, CaseIterable, Sendable, CustomTestStringConvertible {
     return options
   }()
 
-  /// The smallest that there can be of two parts.
+  /// The smallest size that has two parts.
   var bytes: Int { self == .inOne ? 70_001 : 5 << 20 + 70_001 }
   var testDescription: String { rawValue }
 }
@@ -91,7 +91,7 @@ private enum Keys {
     S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
 }
 
-/// A bucket in memory, on a port of 127.0.0.1.
+/// An in-memory bucket on a port of 127.0.0.1.
 private struct FakeBehindProxy: StoreBehindProxy {
   let fake: FakeS3
   let server: LoopbackServer
@@ -129,7 +129,7 @@ private struct FakeBehindProxy: StoreBehindProxy {
 }
 
 extension FakeS3 {
-  /// Plays the bucket on the wire.
+  /// Answers for the bucket.
   func answer(received: ReceivedRequest) -> ServerAction {
     var fields = HTTPFields()
     for (name, value) in received.headers {
@@ -145,10 +145,10 @@ extension FakeS3 {
   }
 }
 
-/// A bucket of a real server, read by requests of the test's own.
+/// A bucket of a real server, inspected by the test's own requests.
 ///
-/// Each scenario has its own: Swift answers with a list from before when others keep the bucket's list for 0.1 s
-/// (`stale_reads_ok` in its container server), as many scenarios of one bucket do on a busy machine.
+/// Each scenario has its own bucket: Swift answers with an outdated list while others hold the bucket's list for 0.1 s
+/// (`stale_reads_ok` in its container server), as many scenarios in one bucket do on a busy machine.
 private struct ServerBehindProxy: StoreBehindProxy {
   let port: Int
   let bucket: String

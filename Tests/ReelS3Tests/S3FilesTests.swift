@@ -10,7 +10,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("Files of fixed names in a bucket", .shortTime)
+@Suite("files of fixed names in a bucket", .shortTime)
 struct S3FilesTests {
   private func files(
     _ transport: any HTTPTransport, store: S3Store? = nil, attempts: Int = 5
@@ -25,14 +25,14 @@ struct S3FilesTests {
     S3Files.File(name: name, contentType: "application/json", cacheControl: "no-cache")
   }
 
-  /// Names of the objects that were put, in order.
+  /// The names of the objects that were put, in order.
   private func put(_ transport: ScriptedTransport) -> [String] {
     transport.calls.filter { $0.call.method == .put }.map {
       String($0.call.target.dropFirst("/bucket/a/b/".count))
     }
   }
 
-  /// Puts a site with the text `text(name)` in each file; gives what was counted.
+  /// Puts a site with the text `text(name)` in each file; returns the counts.
   private func update(
     _ files: S3Files, _ names: [String], width: Int = 4, _ text: @escaping @Sendable (String) -> String
   ) async throws -> (put: Int, bytes: Int64, same: Int) {
@@ -51,7 +51,7 @@ struct S3FilesTests {
     return counts.withLock { $0 }
   }
 
-  @Test("are put with their types, in place of those before them, and signed as they are encoded")
+  @Test("files are put with their types, replace earlier ones, and are signed as encoded")
   func put() async throws {
     let fake = FakeS3()
     let transport = fake.transport()
@@ -79,7 +79,7 @@ struct S3FilesTests {
     #expect(call.credentials.last?.value.revealed == signature.revealed)
   }
 
-  @Test("go out once: the second time only those that have changed")
+  @Test("files go out once: the second time only changed ones are put")
   func again() async throws {
     let transport = FakeS3(pageSize: 7).transport()
     let files = try files(transport)
@@ -89,7 +89,7 @@ struct S3FilesTests {
       first.put == 200 && first.same == 0 && first.bytes == names.reduce(0) { $0 + Int64($1.utf8.count) })
     let nothing = try await update(files, names) { $0 }
     #expect(nothing == (0, 0, 200))
-    // Of the same length, of another one, empty, and new.
+    // One of the same length, one of another, an empty one, and a new one.
     let changed = ["feed/3.json": "feed/X.json", "feed/70.json": "longer than before", "feed/199.json": ""]
     let before = put(transport).count
     let third = try await update(files, names + ["feed/new.json"]) { changed[$0] ?? $0 }
@@ -98,7 +98,7 @@ struct S3FilesTests {
     #expect(try await update(files, names + ["feed/new.json"]) { changed[$0] ?? $0 } == (0, 0, 201))
   }
 
-  @Test("go out again where the store's tags are no MD5, as with SSE-KMS", arguments: ["0", "f"])
+  @Test("files are put again where the store's tags are no MD5, as with SSE-KMS", arguments: ["0", "f"])
   func otherTags(digit: String) async throws {
     let fake = FakeS3()
     let files = try files(fake.transport())
@@ -109,7 +109,8 @@ struct S3FilesTests {
     }
   }
 
-  @Test("that broke off in the middle are completed by the same command; the error says which file and store")
+  @Test(
+    "an interrupted upload is completed by the same command; the error names the file and the store")
   func broken() async throws {
     let puts = Mutex(0)
     let fake = FakeS3 { sent in
@@ -134,7 +135,7 @@ struct S3FilesTests {
     #expect(Set(put(rest)) == Set(names.dropFirst(10)))
   }
 
-  @Test("are put again after what may pass, and each error names the file")
+  @Test("puts are retried after transient errors, and each error names the file")
   func retries() async throws {
     let failures = Mutex(0)
     let fake = FakeS3 { sent async throws(HTTPFailure) in
@@ -143,13 +144,13 @@ struct S3FilesTests {
       }) {
       case 1: return FakeS3.error(503, "SlowDown")
       case 2: throw .broken("a test")
-      // Something that stands before the store.
+      // A page from a proxy.
       case 3: return HTTPReply(status: .ok, body: Array("<html></html>".utf8))
       default: return nil
       }
     }
     try await files(fake.transport()).put([1], as: file("index.html"))
-    // After the page, it is asked what it has.
+    // After such a page, the store is asked what it has.
     #expect(failures.withLock { $0 } == 5)
     #expect(fake.bucket.withLock { $0.objects["a/b/index.html"]?.bytes } == [1])
     for number in [0, 1, 2] {
@@ -162,7 +163,8 @@ struct S3FilesTests {
     }
   }
 
-  @Test("are listed over several pages, without those of other prefixes", arguments: [1, 2, 5, 1000])
+  @Test(
+    "files are listed over several pages, without those under other prefixes", arguments: [1, 2, 5, 1000])
   func list(pageSize: Int) async throws {
     let fake = FakeS3(pageSize: pageSize)
     let transport = fake.transport()
@@ -171,7 +173,7 @@ struct S3FilesTests {
     for name in names { try await files.put(Array(name.utf8), as: file(name)) }
     fake.bucket.withLock {
       $0.objects = $0.objects.reduce(into: [:]) { objects, object in
-        // The fake keeps names as they came.
+        // The fake keeps names as they arrived.
         objects[object.key.removingPercentEncoding ?? ""] = object.value
         objects["a/bc/feed/1.json"] = object.value
       }
@@ -186,7 +188,7 @@ struct S3FilesTests {
   }
 
   @Test(
-    "are listed from stores that tell no token, by their last names",
+    "a listing without tokens continues after the last name",
     arguments: [FakeS3.Listing.byName, .byMarker], [1, 2, 5])
   func listsWithoutTokens(_ listing: FakeS3.Listing, _ pageSize: Int) async throws {
     let fake = FakeS3(pageSize: pageSize, listing: listing)
@@ -199,7 +201,7 @@ struct S3FilesTests {
     #expect(try await uploader.names().sorted() == names)
   }
 
-  @Test("a store whose list never goes on is left, and told")
+  @Test("a store whose listing never advances is abandoned and reported")
   func stuckList() async throws {
     let fake = FakeS3(pageSize: 2, listing: .notAtAll)
     fake.bucket.withLock { bucket in
@@ -216,7 +218,7 @@ struct S3FilesTests {
   }
 
   @Test(
-    "are not taken for gone when the answer is not a list, or does not go on",
+    "files do not count as gone when the answer is not a complete listing",
     arguments: [
       "", "<html></html>", "<Other/>", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
       "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>",
@@ -228,7 +230,7 @@ struct S3FilesTests {
     #expect(transport.calls.count <= 5)
   }
 
-  @Test("are removed; one that is gone is removed already")
+  @Test("files are removed; one that is already gone counts as removed")
   func remove() async throws {
     let fake = FakeS3 { sent in
       sent.call.method == .delete && sent.call.target.hasSuffix("gone") ? FakeS3.error(404, "NoSuchKey") : nil
@@ -240,7 +242,7 @@ struct S3FilesTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  @Test("are not removed when a page answers in the store's place")
+  @Test("files do not count as removed when a proxy's page answers for the store")
   func removedElsewhere() async throws {
     let fake = FakeS3 { sent in sent.call.method == .delete ? FakeS3.xml("<html></html>") : nil }
     let error = try await #require(throws: UploadError.self) {

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Objects that are read where they are: their bytes are anybody's.
+/// Objects read in place, whose bytes may be anything.
 @Suite(.shortTime) struct S3SourceTests {
-  /// Counts what makes credentials be forgotten.
+  /// Credentials that count how often they are dropped.
   private final class Keys: CredentialSource {
     private let count = Mutex(0)
     var forgotten: Int { count.withLock { $0 } }
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "an object that looks like a store's error is an object, whatever status the range is answered with",
+    "an object that looks like an error of the store is still an object, whatever the status of the range's reply",
     arguments: [200, 206], [false, true])
   func errorsAsBytes(_ status: Int, _ tellsRange: Bool) async throws {
     for code in [
@@ -47,9 +47,9 @@ import Testing
         clock: StoppedClock())
       let head = try await source.head(for: .probing)
       #expect(head == bytes, "\(code)")
-      // Asked once, and nothing was learned of it.
+      // It took one request, and the credentials were kept.
       #expect(transport.calls.count == 1 && keys.forgotten == 0)
-      // Asked for a byte, it gives more, which is a failure of its own.
+      // Asked for one byte, the store sends more, which is a separate failure.
       _ = try? await source.head(for: .copying)
       for sent in transport.calls {
         let signature = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
@@ -58,9 +58,9 @@ import Testing
     }
   }
 
-  /// AWS, "Signature Version 4 for API requests": Host, Content-Type and every `x-amz-…` field. Google's and Cloudflare's
-  /// front ends write Accept-Encoding anew; nginx's caches take ranges and conditions of a GET away.
-  @Test("what may change on the way is not signed, and what has to be is")
+  /// AWS, "Signature Version 4 for API requests": Host, Content-Type and every `x-amz-…` field. Google's and
+  /// Cloudflare's front ends rewrite Accept-Encoding; nginx's caches remove ranges and conditions from a GET.
+  @Test("headers that may change on the way are not signed, and mandatory ones are")
   func signed() async throws {
     let bytes = TestSource(size: 300).bytes
     let transport = FakeS3 { sent in
@@ -95,7 +95,7 @@ import Testing
     #expect(transport.calls.contains { $0.call.fields[.ifNoneMatch] != nil })
   }
 
-  @Test("what is read back of an object is never the store's word either")
+  @Test("bytes read back of an object are never taken for an error of the store, either")
   func readBack() async throws {
     let bytes = Self.error("ExpiredToken")
     let transport = ScriptedTransport { _ in
@@ -108,7 +108,7 @@ import Testing
     #expect(digest != nil && keys.forgotten == 0 && transport.calls.count == 1)
   }
 
-  @Test("a store's word is one where it ends late, and where it refuses")
+  @Test("an error body counts with status 200 only where errors may come late, and always with a refusal")
   func lateErrors() {
     let reply = HTTPReply(status: .ok, body: Self.error("InternalError"))
     #expect(S3Failure(reply, to: .lateWord)?.code == "InternalError")
@@ -121,15 +121,15 @@ import Testing
 
   // MARK: Tags
 
-  /// How a list, and a reply, write a tag.
+  /// The forms of a tag in a listing and in a reply.
   static let tags = [
     ("\"abc\"", "\"abc\""), ("abc", "abc"), ("abc", "\"abc\""), ("\"abc\"", "abc"),
     ("W/\"abc\"", "W/\"abc\""),
     ("W/\"abc\"", "\"abc\""), ("\"abc\"", "W/\"abc\""), ("", "\"abc\""), ("\"abc\"", nil), ("", nil),
   ]
 
-  /// A bucket of one object, whose store compares a condition with its own tag, letter by letter.
-  /// - Parameter later: the tag in every list but the first.
+  /// A bucket with one object, whose store compares a condition with its own tag, character by character.
+  /// - Parameter later: the tag in every listing but the first.
   private func bucket(
     _ listed: String, _ told: String?, _ bytes: [UInt8], knowsConditions: Bool = true, later: String? = nil
   ) -> ScriptedTransport {
@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test(
-    "one that is another by now is that, whatever the tags look like",
+    "an object that has changed is reported as changed, however its tags are written",
     arguments: ["\"new\"", "new", "W/\"new\""])
   func otherTags(_ told: String) async throws {
     for listed in ["\"old\"", "old", "W/\"old\""] {
@@ -187,9 +187,10 @@ import Testing
     }
   }
 
-  /// OpenStack Swift, of an object in segments.
+  /// OpenStack Swift, for a segmented object.
   @Test(
-    "one of which the list goes on telling another tag is the same, and stays so", arguments: [true, false])
+    "an object whose tag always differs in the listing is the same object and stays so",
+    arguments: [true, false])
   func tagsOfTheirOwn(_ knowsConditions: Bool) async throws {
     let bytes = TestSource(size: 300).bytes
     let transport = bucket("\"list\"", "\"reply\"", bytes, knowsConditions: knowsConditions)
@@ -208,9 +209,9 @@ import Testing
     #expect(pieces == bytes)
   }
 
-  /// SeaweedFS 3.97 takes no tag for its own (#7274).
+  /// SeaweedFS 3.97 does not accept its own tag (#7274).
   @Test(
-    "a store that takes its own tag for another's is read while the tag stays the same",
+    "a store that does not recognize its own tag is read while the tag stays the same",
     arguments: [(false, 4), (true, 3)])
   func refusedTags(_ changes: Bool, _ requests: Int) async throws {
     let bytes = TestSource(size: 3 << 20).bytes
@@ -252,7 +253,7 @@ import Testing
   }
 
   @Test(
-    "a small object is read where a range behind its end is refused, or answered as it was asked",
+    "a small object is read where a range beyond its end is refused or echoed as requested",
     arguments: [true, false])
   func behindTheEnd(_ isRefused: Bool) async throws {
     let bytes = TestSource(size: 300).bytes
@@ -273,7 +274,7 @@ import Testing
     #expect(try await source.head(for: .probing) == bytes)
   }
 
-  @Test("a store that says that an object is shorter each time it is asked is not asked again and again")
+  @Test("a store that claims a shorter object with each request is not asked again and again")
   func shorterAndShorter() async throws {
     let transport = ScriptedTransport { sent in
       let last = (sent.call.fields[.range] ?? "").split(separator: "-").last.flatMap { Int($0) } ?? 0
@@ -286,7 +287,7 @@ import Testing
     #expect(transport.calls.count == 2, "\(transport.calls.count)")
   }
 
-  @Test("a store that gives a large object only as a whole is told so")
+  @Test("a store that serves a large object only as a whole is reported as such")
   func noRanges() async throws {
     let bytes = TestSource(size: 2 << 20).bytes
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, fields: [.eTag: "\"e\""], body: bytes) }
@@ -299,7 +300,7 @@ import Testing
   }
 
   @Test(
-    "a proxy's 404 does not make an object missing that is there", arguments: ["404 page not found\n", ""])
+    "a proxy's 404 does not make an existing object missing", arguments: ["404 page not found\n", ""])
   func proxysMissing(_ words: String) async throws {
     let transport = FakeS3 { sent in
       sent.call.fields[.range] != nil ? HTTPReply(status: .notFound, body: Array(words.utf8)) : nil
@@ -317,7 +318,7 @@ import Testing
     }
   }
 
-  @Test("a length that a store claims buys it no time, and ends nothing", arguments: Extremes.texts)
+  @Test("a length that a store claims buys it no time and ends no process", arguments: Extremes.texts)
   func claims(_ text: String) async throws {
     let limit = Duration.seconds(600)
     func check(_ transport: ScriptedTransport) {
@@ -346,7 +347,7 @@ import Testing
     check(transport)
   }
 
-  @Test("whatever is listed of parts and objects, nothing traps")
+  @Test("no listing of parts or objects traps")
   func lists() async throws {
     let source = TestSource(size: 5 << 20 + 1).upload
     for text in Extremes.texts {
@@ -373,18 +374,18 @@ import Testing
   }
 }
 
-/// Sources block: on threads of their own, of which the tests have few others.
+/// A queue for sources, which block their threads; tests have few others.
 private let threads = BlockingQueue(label: "s3-source-tests", width: 4)
 
 extension S3Source {
-  /// The first bytes.
+  /// The first bytes of the object.
   func head(for use: RemoteUse) async throws -> [UInt8] {
     try await threads.run { () throws -> [UInt8] in
       try open(nil, for: use, cancellation: CancellationFlag()).handle.head(1000)
     }
   }
 
-  /// Asks for bytes at every offset that may be odd.
+  /// Reads at every offset that could be a corner case.
   func readEverywhere(for use: RemoteUse) async {
     await threads.run {
       let file = try? open(nil, for: use, cancellation: CancellationFlag())

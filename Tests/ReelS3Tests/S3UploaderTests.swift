@@ -16,7 +16,7 @@ struct StoppedClock: WallClock {
   func now() -> Date { time }
 }
 
-/// An uploader over a fake, with parts as small as they may be.
+/// Returns an uploader over a fake, with the smallest permitted parts.
 func uploader(
   _ transport: any HTTPTransport, _ options: S3Options? = nil, store: S3Store? = nil,
   credentials: (any CredentialSource)? = nil
@@ -30,7 +30,7 @@ func uploader(
 
 @Suite("over a bucket in memory", .shortTime)
 struct S3UploaderTests {
-  /// What a bucket's replies are like.
+  /// The kind of replies that a bucket gives.
   enum Replies: CaseIterable { case amazons, withoutChecksums, motos, withVersions }
 
   private func fake(_ replies: Replies) -> FakeS3 {
@@ -52,7 +52,7 @@ struct S3UploaderTests {
   }
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 
-  @Test("a post's addresses are signed anew, without asking the store")
+  @Test("a post's addresses are signed again without a request to the store")
   func presigned() async throws {
     let transport = FakeS3().transport()
     let store = try uploader(transport, S3Options(viewing: .presigned(seconds: 60)))
@@ -67,7 +67,7 @@ struct S3UploaderTests {
     #expect(transport.calls.count == asked)
   }
 
-  @Test("names, types, checksums and conditions go out with what is put")
+  @Test("names, types, checksums and conditions are sent with each PUT")
   func put() async throws {
     let fake = FakeS3()
     let transport = fake.transport()
@@ -82,12 +82,12 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.type } == "video/mp4")
   }
 
-  @Test("a large object is put together from its parts, with the type that it has")
+  @Test("a large object is assembled from its parts and keeps its type")
   func parts() async throws {
     let fake = FakeS3()
     let transport = fake.transport()
     _ = try await uploader(transport).upload(source(17 << 20), to: key()) { _ in }
-    // Some stores hash the whole object before they say what it is.
+    // Some stores hash the whole object before they answer HEAD.
     let heads = transport.calls.filter { $0.call.method == .head }
     #expect(heads.map(\.call.thinking) == [.zero, .seconds(1)])
     let object = fake.bucket.withLock { $0.objects["a/b/abc.mp4"] }
@@ -96,7 +96,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once")
+    "a rate applies to what is sent: bytes that are read twice, for hashing and for sending, count once")
   func rate() async throws {
     let fake = FakeS3()
     let server = try await LoopbackServer.start { fake.answer(received: $0) }
@@ -108,7 +108,7 @@ struct S3UploaderTests {
         S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1),
         store: S3Store(bucket: "bucket", endpoint: endpoint))
       _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }
-      // A completion of some hundred bytes comes on top; a burst of 50 ms may go at once.
+      // A completion of some hundred bytes is added; a burst of 50 ms may be sent at once.
       #expect(time.seconds > 10.9 && time.seconds < 11.1, "\(time.seconds) s")
       #expect(fake.bucket.withLock { $0.objects["abc.mp4"]?.bytes.count } == 11 << 20)
     } catch {
@@ -118,7 +118,7 @@ struct S3UploaderTests {
     await server.stop()
   }
 
-  @Test("an upload that broke goes on with the parts that the store has", arguments: [true, false])
+  @Test("an interrupted upload resumes with the parts that the store has", arguments: [true, false])
   func resume(_ tellsChecksums: Bool) async throws {
     let parts = Mutex(0)
     let fake = FakeS3(tellsChecksums: tellsChecksums) { sent async throws(HTTPFailure) in
@@ -139,7 +139,7 @@ struct S3UploaderTests {
     }
     #expect(broken?.code == .interrupted)
     #expect(fake.bucket.withLock { $0.uploads.values.first?.parts.count } == 3)
-    // Another process: nothing is known but the key.
+    // Another process, which knows only the key.
     let again = fake.transport()
     let object = try await uploader(again, one).upload(large, to: try key()) { _ in }
     #expect(object.size == large.size)
@@ -150,10 +150,11 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "a store that can't go on with an upload that broke gets it anew, and one that refuses that, too, is told"
+    "a store that can't resume an upload gets a new one, and the error is reported if it refuses that, too"
   )
   func partsThatCannotBeSentAgain() async throws {
-    // Which upload has broken; it takes the same part no more, as `rclone serve s3` where some bytes of one have come.
+    // The ID of the upload that broke. It refuses the same part from then on, as `rclone serve s3` does after it has
+    // received some bytes of one.
     let broken = Mutex<String?>(nil)
     let refusesAll = Mutex(false)
     let fake = FakeS3 { sent async throws(HTTPFailure) in
@@ -180,7 +181,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.uploads.count } == 1)
     let again = await upload()
     #expect(again?.code == .interrupted)
-    // In the store's own words, too.
+    // The store's own words are included.
     #expect(again?.message.contains("NotImplemented") == true, "\(again?.message ?? "")")
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
     #expect(await upload() == nil)
@@ -189,7 +190,7 @@ struct S3UploaderTests {
     #expect(await upload("other.mp4")?.code == .rejected)
   }
 
-  @Test("parts of another content are not taken for ours")
+  @Test("parts with other content are not taken for ours")
   func foreignParts() async throws {
     let fake = FakeS3()
     let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
@@ -209,7 +210,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "a source that changed leaves no parts behind; a connection that broke does", arguments: [true, false])
+    "a source that changed leaves no parts behind; a broken connection does", arguments: [true, false])
   func leftovers(_ changes: Bool) async throws {
     let fake = FakeS3 { sent async throws(HTTPFailure) in
       if !changes, sent.call.target.contains("partNumber=2") { throw .broken("a test") }
@@ -226,7 +227,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "where unfinished uploads can't be listed nobody would find the parts again: they go with what broke",
+    "where unfinished uploads can't be listed, the parts of a failed upload are removed: nothing could find them again",
     arguments: ["denied", "not implemented", "another answer"])
   func unlisted(_ kind: String) async throws {
     let breaks = Mutex(true)
@@ -252,7 +253,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
   }
 
-  @Test("a bucket that says that it knows no upload has none that is unfinished")
+  @Test("a bucket that answers NoSuchUpload to the list has no unfinished uploads")
   func noneYet() async throws {
     let breaks = Mutex(true)
     let fake = FakeS3()
@@ -274,7 +275,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.objects.count == 1 && $0.begun == 1 })
   }
 
-  @Test("a read-back that is cut short is not a digest, which would prove the object to be another")
+  @Test("a truncated read-back is not a digest, which would prove that the object differs")
   func shortReadBack() async throws {
     let fake = FakeS3(tellsChecksums: false)
     _ = try await uploader(fake.transport()).upload(source(10), to: key()) { _ in }
@@ -290,7 +291,8 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "where parts can't be listed an upload that broke begins anew, and leaves nothing", arguments: [403, 501])
+    "where parts can't be listed, an interrupted upload starts over and leaves nothing",
+    arguments: [403, 501])
   func unlistedParts(_ status: Int) async throws {
     let breaks = Mutex(true)
     let fake = FakeS3 { sent async throws(HTTPFailure) in
@@ -305,7 +307,7 @@ struct S3UploaderTests {
         _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
       }
       #expect(error?.code == .interrupted)
-      // The first attempt has not asked yet: what it leaves goes with the next.
+      // The first attempt has not listed yet: its upload is removed with the next.
       #expect(fake.bucket.withLock { $0.uploads.count } == (begun == 1 ? 1 : 0))
       #expect(fake.bucket.withLock { $0.begun } == begun)
     }
@@ -315,7 +317,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 3 })
   }
 
-  @Test("removing an object gives up its unfinished uploads, and no other's")
+  @Test("removing an object aborts its unfinished uploads and no others")
   func removing() async throws {
     let fake = FakeS3()
     for name in ["a/b/abc.mp4", "a/b/abc.mp4x", "abc.mp4"] {
@@ -329,11 +331,11 @@ struct S3UploaderTests {
     try await uploader(fake.transport()).remove(key())
   }
 
-  @Test("what a bucket keeps of a removed object is said: which version, behind which marker, and how long")
+  @Test("what a bucket keeps of a removed object is reported: versions, delete marker and retention")
   func removingVersions() async throws {
     let fake = FakeS3(keepsVersions: true)
     let store = try uploader(fake.transport())
-    // Its neighbours are none of its versions.
+    // Objects with similar names are not among its versions.
     for name in ["abc.mp4", "abc.mp4x"] {
       _ = try await store.upload(source(10), to: #require(ObjectKey(name))) { _ in }
     }
@@ -346,7 +348,7 @@ struct S3UploaderTests {
     #expect(words.contains("the delete marker m3: remove each there by its id"), "\(words)")
     #expect(try await store.find(key()) == nil)
 
-    // Restored, removed again: both stay. So long as anything keeps them, that is said.
+    // Restored and removed again, both versions stay; that is reported as long as anything is kept.
     _ = try await store.upload(source(11), to: key()) { _ in }
     fake.bucket.withLock { bucket in
       bucket.versions[0].keptUntil = "2099-01-02T03:04:05Z"
@@ -364,7 +366,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "versions that can't be listed are told to be kept, and a store that breaks in between is asked again")
+    "versions that can't be listed are reported as kept, and a transient error is retried")
   func removingUnlistedVersions() async throws {
     for (status, code) in [(403, "AccessDenied"), (501, "NotImplemented")] {
       let fake = FakeS3(keepsVersions: true) { sent async throws(HTTPFailure) in
@@ -381,13 +383,13 @@ struct S3UploaderTests {
     #expect(error?.code == .unavailable)
   }
 
-  @Test("a marker that hides nothing is nothing that is kept")
+  @Test("a delete marker that hides nothing does not count as kept")
   func removingNothingWithVersions() async throws {
     #expect(try await removal(FakeS3(keepsVersions: true)) == .gone)
     #expect(try await removal(FakeS3()) == .gone)
   }
 
-  @Test("an error in a reply of status 200 is one")
+  @Test("an error in a reply with status 200 is an error")
   func errorIn200() async throws {
     let fake = FakeS3 { sent async throws(HTTPFailure) in
       sent.call.method == .post && sent.call.target.contains("uploadId=")
@@ -400,7 +402,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 })
   }
 
-  @Test("a checksum of a small object that differs from what was sent is found out")
+  @Test("a wrong checksum of a small object is detected")
   func wrongChecksum() async throws {
     let wrong = FakeS3.checksum([1])
     let fake = FakeS3(tellsChecksums: false, checking: .nothing)
@@ -415,9 +417,9 @@ struct S3UploaderTests {
     #expect(error?.code == .verificationFailed)
   }
 
-  // MARK: What a completion's reply says
+  // MARK: Replies to a completion
 
-  /// Over `fake`, where a request that `isAsked` tells gets another reply than the bucket's, which has done it.
+  /// A transport to `fake`. A request that `isAsked` selects takes effect, but gets another reply.
   private func transport(
     _ fake: FakeS3, replying reply: HTTPReply, when isAsked: @escaping @Sendable (HTTPCall) -> Bool
   ) -> ScriptedTransport {
@@ -436,7 +438,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "whatever a 200 says beside Error, the store is asked what it holds",
+    "whatever a 200 other than Error says, the store is asked what it holds",
     arguments: [
       "<CompleteMultipartUploadResponse><Key>abc.mp4</Key></CompleteMultipartUploadResponse>",
       "<CompleteMultipartUploadResult><ChecksumSHA256>AAAA-3</ChecksumSHA256></CompleteMultipartUploadResult>",
@@ -451,7 +453,8 @@ struct S3UploaderTests {
     #expect(reads(transport) == 0, "checksums of parts settle it")
   }
 
-  @Test("a completion that nobody did is told as one, whatever its reply", arguments: Replies.allCases)
+  @Test(
+    "a completion that never happened is reported as such, whatever its reply", arguments: Replies.allCases)
   func nobodyCompleted(_ replies: Replies) async throws {
     let fake = fake(replies)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
@@ -465,7 +468,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "checksums that nobody understands settle nothing: the bytes do", arguments: [true, false],
+    "unknown checksums settle nothing: the bytes do", arguments: [true, false],
     Replies.allCases)
   func unknownChecksums(_ isDamaged: Bool, _ replies: Replies) async throws {
     let fake = fake(replies)
@@ -491,7 +494,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty } == isDamaged, "what is proved to be damaged goes")
   }
 
-  @Test("an object of another length is none of ours, and goes", arguments: Replies.allCases)
+  @Test("an object of another length is not ours and is removed", arguments: Replies.allCases)
   func otherLength(_ replies: Replies) async throws {
     let fake = fake(replies)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
@@ -508,7 +511,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  @Test("a tag that is the MD5 of the whole settles it as that of the parts does", arguments: [true, false])
+  @Test("a tag that is the MD5 of the whole is as good as that of the parts", arguments: [true, false])
   func tagOfWhole(_ isDamaged: Bool) async throws {
     let fake = FakeS3(tellsChecksums: false)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
@@ -531,11 +534,12 @@ struct S3UploaderTests {
     #expect(reads(transport) == (isDamaged ? 1 : 0), "only the bytes prove a difference")
   }
 
-  /// What stands before the store answers instead of it.
+  /// How a proxy answers instead of the store.
   enum Impostor: CaseIterable { case pageForHead, shortBody, nothingToRead }
 
   @Test(
-    "a whole object is not removed for what no store of its kind says of it", arguments: Impostor.allCases)
+    "an intact object is not removed because of a reply that did not come from the store",
+    arguments: Impostor.allCases)
   func impostor(_ what: Impostor) async throws {
     let fake = fake(.amazons)
     let size = 11 << 20
@@ -561,7 +565,7 @@ struct S3UploaderTests {
   }
 
   @Test(
-    "a completion whose answer is lost is found to be ours, and nothing goes out twice",
+    "a completion whose reply is lost is recognized as ours, and nothing is sent twice",
     arguments: Replies.allCases)
   func lostCompletion(_ replies: Replies) async throws {
     let fake = fake(replies)
@@ -577,13 +581,13 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.begun == 1 })
   }
 
-  @Test("what lies there beside the object is given up once more where that request got lost")
+  @Test("a duplicate upload is aborted again if the first request is lost")
   func lostRemoval() async throws {
     let fake = fake(.amazons)
     let isLost = Mutex(false)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
       if Self.isCompletion(sent.call) {
-        // As of a request that something on its way sent twice.
+        // As if a proxy had sent the request twice.
         fake.bucket.withLock { bucket in
           if let own = bucket.uploads.values.first { bucket.uploads["another"] = own }
         }
@@ -602,12 +606,12 @@ struct S3UploaderTests {
   // MARK: Bytes that change
 
   @Test(
-    "bytes that change while every time stamp stands still never become an object",
+    "bytes that change while every timestamp stays the same never become an object",
     arguments: [
       (1000, ChangingBytes.Moment.atOnce), (11 << 20, .atOnce), (11 << 20, .whenSent),
     ])
   func changing(_ size: Int, _ moment: ChangingBytes.Moment) async throws {
-    // A store that takes whatever arrives: nobody else would tell.
+    // A store that accepts any bytes: only Reel can notice.
     let fake = fake(.motos)
     let bytes = ChangingBytes(size: size, at: moment)
     let error = await #expect(throws: UploadError.self) {
@@ -617,7 +621,7 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
   }
 
-  @Test("bytes that change between two attempts are not put together with those that went out before")
+  @Test("bytes that change between two attempts are not combined with those sent before")
   func changingBetweenAttempts() async throws {
     let fake = fake(.motos)
     let (honest, other) = (TestSource(size: 11 << 20), TestSource(size: 11 << 20, seed: 2))
@@ -630,7 +634,7 @@ struct S3UploaderTests {
       _ = try await uploader(failing, one).upload(honest.upload, to: try key()) { _ in }
     }
     try #require(fake.bucket.withLock { $0.uploads.count } == 1)
-    // The file is another one by now, and says nothing of it.
+    // The file has other content by now and shows no sign of it.
     let changed = UploadSource(
       size: honest.upload.size, digest: honest.digest, contentType: "video/mp4",
       bytes: ChangingBytes(first: other, then: other))
@@ -642,7 +646,7 @@ struct S3UploaderTests {
   }
 }
 
-/// Bytes that are said to show any change, and change unseen.
+/// Bytes that claim to show any change, and change unnoticed.
 final class ChangingBytes: ByteSource {
   enum Moment: Sendable {
     /// After the digest was taken.
@@ -663,7 +667,7 @@ final class ChangingBytes: ByteSource {
     self.init(first: moment == .atOnce ? other : honest, then: other)
   }
 
-  /// Said to be the honest ones.
+  /// A source with these bytes and the digest of the original ones.
   var upload: UploadSource {
     let honest = TestSource(size: first.bytes.count)
     return UploadSource(

@@ -22,9 +22,9 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// AWS, "Signature Calculations for the Authorization Header" and "Authenticating Requests: Using Query Parameters" (the
-/// Amazon S3 API Reference), and the signing test suite that the aws-c-auth library carries (its cases for services
-/// that do not normalize paths).
+/// AWS, "Signature Calculations for the Authorization Header" and "Authenticating Requests: Using Query Parameters"
+/// (the Amazon S3 API Reference), and the signing test suite of the aws-c-auth library (its cases for services that do
+/// not normalize paths).
 @Suite struct SignatureV4Tests {
   static let s3Key = S3Credentials(
     keyID: "AKIAIOSFODNN7EXAMPLE", secret: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"))
@@ -109,20 +109,20 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
       signature: "07ec1639c89043aa0e3e2de82b96708f198cceab042d4a97044c66dd9f74e7f8"),
   ]
 
-  @Test("the examples of the S3 reference", arguments: s3)
+  @Test("the examples of the S3 reference match", arguments: s3)
   func s3Examples(_ vector: SignatureVector) {
     #expect(
       SignatureV4(region: "us-east-1").signature(vector.request, Self.s3Key, at: Self.s3Date)
         == vector.signature)
   }
 
-  @Test("the signing test suite", arguments: suite)
+  @Test("the signing test suite matches", arguments: suite)
   func suiteCases(_ vector: SignatureVector) {
     let signer = SignatureV4(region: "us-east-1", service: "service")
     #expect(signer.signature(vector.request, Self.suiteKey, at: Self.suiteDate) == vector.signature)
   }
 
-  @Test("a signature covers everything that is signed: change one thing, and it is another", arguments: s3)
+  @Test("a signature covers everything that is signed: any change alters it", arguments: s3)
   func everythingCounts(_ vector: SignatureVector) {
     let signer = SignatureV4(region: "us-east-1")
     let other: [String] = [
@@ -140,7 +140,7 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
       payload: vector.payload)
   }
 
-  @Test("the example of a presigned address")
+  @Test("the example of a presigned address matches")
   func presigned() {
     let query = SignatureV4(region: "us-east-1").presignedQuery(
       SignatureV4.Request(
@@ -153,7 +153,7 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
         + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
   }
 
-  @Test("the signing test suite's presigned requests")
+  @Test("the signing test suite's presigned requests match")
   func presignedSuite() {
     let signer = SignatureV4(region: "us-east-1", service: "service")
     let request = SignatureV4.Request(
@@ -169,7 +169,7 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test("the field Authorization is written as S3 wants it, and printed as dots")
+  @Test("the Authorization header is written as S3 requires and printed as dots")
   func authorization() {
     let field = SignatureV4(region: "us-east-1").authorization(
       Self.s3[0].request, Self.s3Key, at: Self.s3Date)

@@ -7,18 +7,18 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// That a store holds what went out in one request, it has to prove, whatever its reply says.
+/// Objects sent in one request: the store has to prove that it holds them, whatever its reply says.
 @Suite(.shortTime) struct SmallObjectProofTests {
   private let key: ObjectKey
   private let source = TestSource(size: 1000)
   init() throws { key = try #require(ObjectKey("a.mp4")) }
 
-  /// What becomes of a PUT.
+  /// What happens to a PUT.
   struct Put: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What arrives of its bytes; nil for nothing.
+    /// The bytes that arrive; nil for none.
     var kept: @Sendable ([UInt8]) -> [UInt8]? = { $0 }
-    /// The reply, as the bucket has it.
+    /// The reply, made from the bucket's.
     var told: @Sendable (HTTPReply) -> HTTPReply = { $0 }
 
     init(
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// A bucket that checks nothing and tells no checksums, over which `put` passes.
+  /// A transport to a bucket that checks nothing and reports no checksums, with `put` applied.
   private func transport(_ fake: FakeS3, _ put: Put) -> ScriptedTransport {
     ScriptedTransport { sent in
       guard sent.call.method == .put else { return fake.answer(sent) }
@@ -62,7 +62,7 @@ import Testing
     Put("nothing", kept: { _ in nil }) { _ in reply(nil) },
   ]
 
-  @Test("what nobody has stored is no post, whatever the reply", arguments: lost)
+  @Test("an object that was never stored makes no post, whatever the reply", arguments: lost)
   func nothingStored(_ put: Put) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .nothing)
     let transport = transport(fake, put)
@@ -90,7 +90,7 @@ import Testing
     },
   ]
 
-  @Test("what a store that checks nothing has damaged is found out, and goes", arguments: damaged)
+  @Test("an object that a store without checks has damaged is detected and removed", arguments: damaged)
   func otherBytes(_ put: Put) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .nothing)
     let transport = transport(fake, put)
@@ -104,7 +104,7 @@ import Testing
     #expect(page?.code == .interrupted)
   }
 
-  /// With the requests that it takes.
+  /// Cases with the requests that each takes.
   static let whole: [(put: Put, requests: Int)] = [
     (Put("its MD5"), 1),
     (Put("its MD5 in upper case", told: { reply($0.fields[.eTag]?.uppercased()) }), 1),
@@ -117,7 +117,7 @@ import Testing
     (Put("a checksum written otherwise, and no MD5", told: { _ in reply("\"abc\"", checksum: "00ff") }), 3),
   ]
 
-  @Test("a whole object is never taken for a damaged one", arguments: 0..<9)
+  @Test("an intact object is never taken for a damaged one", arguments: 0..<9)
   func isWhole(_ number: Int) async throws {
     let (put, requests) = Self.whole[number]
     let fake = FakeS3(tellsChecksums: false, checking: .nothing)
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "a checksum that the store tells costs no request, and no MD5", arguments: [nil, "\"abc\"", md5OfOthers])
+    "a checksum in the reply needs no further request and no MD5", arguments: [nil, "\"abc\"", md5OfOthers])
   func checksum(_ tag: String?) async throws {
     let fake = FakeS3()
     let put = Put("", told: { Self.reply(tag, checksum: $0.fields[.checksumSHA256]) })
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "tags that are never an MD5 have the object read back, once",
+    "tags that are never an MD5 make the object be read back, once",
     arguments: [md5OfOthers, "\"\(String(repeating: "f", count: 32))\""])
   func encrypted(_ tag: String) async throws {
     let fake = FakeS3(tellsChecksums: false, checking: .nothing)
@@ -154,7 +154,7 @@ import Testing
     try await files(transport).put([1, 2, 3], as: Self.page)
   }
 
-  @Test("an empty object is one, too")
+  @Test("an empty object is stored, too")
   func empty() async throws {
     for tells in [true, false] {
       let transport = FakeS3(tellsChecksums: tells).transport()
@@ -166,7 +166,7 @@ import Testing
   // MARK: Replies to HEAD that leave something out
 
   @Test(
-    "of what HEAD does not tell, GET does: its length, its tag, or both",
+    "what HEAD omits is taken from GET: the length, the tag, or both",
     arguments: ["content-length", "etag", "both"],
     [false, true])
   func silentHead(_ missing: String, _ givesRanges: Bool) async throws {
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(
-    "a length that HEAD alone tells is no proof that it is something else", arguments: ["0", "7"],
+    "a length that only HEAD reports does not prove that the object differs", arguments: ["0", "7"],
     [1000, 11 << 20])
   func wrongHead(_ length: String, _ size: Int) async throws {
     let fake = FakeS3(tellsChecksums: false)
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test(
-    "the length of an object's first byte is not the object's, which stays",
+    "the length of an object's first byte is not taken for the object's, which is kept",
     arguments: [(206, "bytes 0-0/*"), (206, nil), (200, "bytes 0-0/*")] as [(Int, String?)])
   func lengthOfAByte(_ status: Int, _ range: String?) async throws {
     let fake = FakeS3(tellsChecksums: false)
@@ -239,7 +239,7 @@ import Testing
     #expect(found?.code == .interrupted, "\(found?.message ?? "")")
   }
 
-  @Test("where there are no tags at all, what is there is read back")
+  @Test("without any tags, the object is read back")
   func noTags() async throws {
     let fake = FakeS3(tellsChecksums: false)
     let transport = ScriptedTransport { sent in
@@ -259,7 +259,7 @@ import Testing
     #expect(reads.count == 2)
   }
 
-  @Test("a page to log in is no object, however long it is")
+  @Test("a login page is not taken for the object, whatever its length")
   func loginPage() async throws {
     let transport = ScriptedTransport { _ in
       HTTPReply(status: .ok, fields: [.contentLength: "1000"], body: Array("<html></html>".utf8))

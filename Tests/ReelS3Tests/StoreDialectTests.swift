@@ -9,7 +9,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Stores, and what stands before them, that say things in their own way.
+/// Stores and proxies that deviate from Amazon's replies.
 @Suite(.shortTime) struct StoreDialectTests {
   private let key: ObjectKey
   private let large = TestSource(size: 11 << 20).summed.upload
@@ -21,7 +21,7 @@ import Testing
 
   // MARK: Regions
 
-  @Test("a region with capital letters is learned from a store of one's own", arguments: ["NL", "RegionOne"])
+  @Test("a region with capital letters is learned at a custom endpoint", arguments: ["NL", "RegionOne"])
   func region(_ region: String) async throws {
     let fake = FakeS3 { sent in
       let scope = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
@@ -34,7 +34,7 @@ import Testing
     #expect(store.client.addressing.region == region)
   }
 
-  @Test("what is no region of Amazon's does not get into its host's name", arguments: ["NL", "x/", "a.b"])
+  @Test("an invalid region never becomes part of Amazon's host name", arguments: ["NL", "x/", "a.b"])
   func regionOfAmazon(_ region: String) async throws {
     let transport = ScriptedTransport { _ in
       FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>\(region)</Region>")
@@ -53,7 +53,7 @@ import Testing
     FakeS3.empty(404, fields: [.contentLength: "0"]),
   ]
 
-  @Test("a proxy's 404 to a removal is none: the object is there still", arguments: pages)
+  @Test("a proxy's 404 to a removal does not count: the object still exists", arguments: pages)
   func removing(_ page: HTTPReply) async throws {
     let isDown = Mutex(true)
     let fake = FakeS3 { sent in sent.call.method == .delete && isDown.withLock { $0 } ? page : nil }
@@ -66,7 +66,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
-  @Test("one to everything is none either, whatever was there", arguments: pages)
+  @Test("a 404 to every request does not count either, whatever existed", arguments: pages)
   func removingBehindNothing(_ page: HTTPReply) async throws {
     let transport = ScriptedTransport { sent in sent.call.method == .head ? FakeS3.empty(404) : page }
     let store = try uploader(transport)
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "a store whose 404 has words of its own is believed once it says so twice and its bucket is there",
+    "a store whose 404 has its own wording is trusted if it repeats it and its bucket exists",
     arguments: pages)
   func removed(_ page: HTTPReply) async throws {
     let store = try uploader(
@@ -97,7 +97,7 @@ import Testing
     #expect(transport.calls.count == 1)
   }
 
-  @Test("what the list still has is not gone, though HEAD says so, too", arguments: pages)
+  @Test("an object that is still listed is not gone, even if HEAD says so", arguments: pages)
   func listed(_ page: HTTPReply) async throws {
     let fake = FakeS3 { sent in
       switch sent.call.method {
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(
-    "who says to HEAD that there is something, and to GET that there is nothing, is asked once",
+    "a store whose HEAD finds an object that GET does not is asked only once more",
     arguments: pages)
   func contradiction(_ page: HTTPReply) async throws {
     let transport = ScriptedTransport { sent in sent.call.method == .head ? HTTPReply(status: .ok) : page }
@@ -123,7 +123,7 @@ import Testing
     #expect(transport.calls.map(\.call.method) == [.head, .get, .head])
   }
 
-  @Test("parts are gone, in whatever words, where the list of uploads says so, too", arguments: pages)
+  @Test("an upload is gone, whatever the wording, if the list of uploads agrees", arguments: pages)
   func aborted(_ page: HTTPReply) async throws {
     let fake = FakeS3()
     fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
@@ -135,7 +135,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  @Test("a proxy's 404 to every list is not that of a store which lists no uploads", arguments: pages)
+  @Test("a proxy's 404 to every list does not mean that the store can't list uploads", arguments: pages)
   func unlistedBehindNothing(_ page: HTTPReply) async throws {
     let fake = FakeS3 { sent in sent.call.method == .get ? page : nil }
     let store = try uploader(fake.transport())
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("a proxy's 404 does not make parts gone that are there", arguments: pages)
+  @Test("a proxy's 404 does not make existing parts disappear", arguments: pages)
   func aborting(_ page: HTTPReply) async throws {
     let fake = FakeS3 { sent in
       sent.call.method == .delete && sent.call.target.contains("uploadId=") ? page : nil
@@ -159,11 +159,11 @@ import Testing
 
   // MARK: What a store checks
 
-  /// What is said of a part that is not what was said of it.
+  /// How a part is answered whose bytes do not match their digest.
   enum Refusal: CaseIterable { case internalError, slowDown, cut, reset }
 
   @Test(
-    "a store that has no word for other bytes takes large objects all the same", arguments: Refusal.allCases)
+    "a store without an error for mismatching bytes still accepts large objects", arguments: Refusal.allCases)
   func noWordForOtherBytes(_ refusal: Refusal) async throws {
     let fake = FakeS3()
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
@@ -181,7 +181,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  @Test("one that is down is not taken for one that checks nothing")
+  @Test("a store that is down is not taken for one that checks nothing")
   func down() async throws {
     let isDown = Mutex(true)
     let fake = FakeS3 { sent in
@@ -198,7 +198,7 @@ import Testing
     #expect(store.client.knownChecks?.signatures == true)
   }
 
-  @Test("a checksum of a part that is written otherwise proves no difference, and nothing else")
+  @Test("a part's checksum in another notation does not prove a difference")
   func hexChecksums() async throws {
     let fake = FakeS3()
     let transport = ScriptedTransport { sent in
@@ -224,7 +224,7 @@ import Testing
     answer.1.map { FakeS3.error(answer.0, $0) } ?? FakeS3.empty(answer.0)
   }
 
-  /// Has one answer to a question, and cuts the line of an upload's second part.
+  /// A bucket that gives `answer` to `question` and breaks the connection during an upload's second part.
   private static func fake(
     cutting cuts: CutLines, answering answer: (Int, String?), to question: String
   ) -> FakeS3 {
@@ -243,7 +243,7 @@ import Testing
     func mend() { state.withLock { $0 = false } }
   }
 
-  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<10)
+  @Test("large objects can be stored and removed where unfinished uploads can't be listed", arguments: 0..<10)
   func unlistedUploads(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploads=")
@@ -256,7 +256,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
   }
 
-  @Test("one that lists no parts begins anew, and leaves nothing", arguments: 0..<10)
+  @Test("an upload starts over and leaves nothing where parts can't be listed", arguments: 0..<10)
   func unlistedParts(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploadId=")
@@ -269,7 +269,7 @@ import Testing
   }
 
   @Test(
-    "a store that can't list for a moment keeps the parts that it has", arguments: ["uploads=", "uploadId="])
+    "a store whose lists fail temporarily keeps its parts", arguments: ["uploads=", "uploadId="])
   func failingLists(_ question: String) async throws {
     let lines = CutLines()
     let left = Mutex(2)
@@ -288,11 +288,11 @@ import Testing
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
     lines.mend()
     _ = try await store.upload(large, to: key) { _ in }
-    // One asks what is checked.
+    // One of the uploads was the probe.
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 })
   }
 
-  @Test("a refusal of the list of parts leaves no parts behind")
+  @Test("a refused list of parts leaves no parts behind")
   func refusedParts() async throws {
     let fake = FakeS3 { sent in
       sent.call.method == .get && sent.call.target.contains("uploadId=")
@@ -305,8 +305,8 @@ import Testing
     #expect(error?.code == .rejected && fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  /// Backblaze binds each upload to a place, which may be full.
-  @Test("an upload that its store can't go on with is given up for another one")
+  /// Backblaze binds each upload to a storage location, which may be full.
+  @Test("an upload that its store can't continue is replaced by another")
   func boundUpload() async throws {
     let bound = Mutex<String?>(nil)
     let fake = FakeS3 { sent in
@@ -323,7 +323,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
   }
 
-  @Test("a store that is busy for every upload keeps what it has of one")
+  @Test("a store that is busy for every upload keeps the parts that it has")
   func busy() async throws {
     let taking = Mutex(1)
     let fake = FakeS3 { sent in
@@ -342,7 +342,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun > 1 })
   }
 
-  @Test("each part has its attempts at a store that refuses some by design", arguments: 1...2)
+  @Test("each part has its own attempts at a store that refuses some by design", arguments: 1...2)
   func someParts(_ times: Int) async throws {
     let refused = Mutex<[String: Int]>([:])
     let fake = FakeS3 { sent in
@@ -357,15 +357,17 @@ import Testing
     let source = TestSource(size: 41 << 20).summed.upload
     _ = try await retrying(transport, partsAtOnce: 1).upload(source, to: key) { _ in }
     #expect(transport.calls.count { $0.body.count == 5 << 20 } == 8 * (times + 1))
-    // One asks what is checked.
+    // One of the uploads was the probe.
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 })
   }
 
-  // MARK: What a store shows late
+  // MARK: Delayed visibility
 
-  /// As of `rclone serve s3`, some seconds after it has taken it; with If-None-Match it knows that it has it.
+  /// `rclone serve s3` shows an object some seconds after it has accepted it, but with If-None-Match already knows of
+  /// it.
   @Test(
-    "what a store shows late is sent once, and what it never shows twice", arguments: [1000, 11 << 20],
+    "an object that a store shows late is sent once, and one that it never shows twice",
+    arguments: [1000, 11 << 20],
     [true, false])
   func late(_ size: Int, _ isShown: Bool) async throws {
     let asked = Mutex(0)
@@ -398,7 +400,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count } == 1)
   }
 
-  @Test("a tag that what stands before a store calls weak is the part's own")
+  @Test("a tag that a proxy has made weak still belongs to the part")
   func weakTags() async throws {
     let fake = FakeS3()
     let transport = ScriptedTransport { sent in
@@ -412,7 +414,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count } == 1)
   }
 
-  @Test("parts that a store does not know at the end are sent once more, and then it is told in its words")
+  @Test("parts that a store does not find at completion are sent once more, then its words are reported")
   func invalidPart() async throws {
     let fake = FakeS3 { sent in
       sent.call.method == .post && sent.call.target.contains("uploadId=") && sent.body.count > 100
@@ -432,7 +434,7 @@ import Testing
     return RetryingUploader(base: try uploader(transport, options), clock: HurriedClock())
   }
 
-  @Test("a bucket that is not there is no store that lists no uploads")
+  @Test("a missing bucket is not taken for a store that can't list uploads")
   func noBucket() async throws {
     let fake = FakeS3 { sent in
       sent.call.target.contains("uploads=") ? FakeS3.error(404, "NoSuchBucket") : nil
@@ -442,7 +444,7 @@ import Testing
   }
 
   @Test(
-    "an unfinished upload is found on whatever page it is, and a list without an end ends",
+    "an unfinished upload is found on any page, and an endless list ends",
     arguments: [true, false])
   func pagesOfUploads(_ heedsMarkers: Bool) async throws {
     let fake = FakeS3 { sent in
@@ -472,7 +474,9 @@ import Testing
     #expect(call.map { HTTPTimeouts().limit(for: $0.call, at: nil) > .seconds(900) } == true)
   }
 
-  @Test("lists, removals and beginnings have twice the time, and less than a store may be silent")
+  @Test(
+    "lists, removals and new uploads have twice the time, but less than the longest silence allowed to a store"
+  )
   func slowAnswers() async throws {
     let transport = FakeS3().transport()
     let store = try uploader(transport)
@@ -491,7 +495,7 @@ import Testing
     }
   }
 
-  @Test("a completion that takes long is told", arguments: [true, false])
+  @Test("a slow completion is reported", arguments: [true, false])
   func toldCompletion(isSlow: Bool) async throws {
     let (notices, telling) = AsyncStream.makeStream(of: String.self)
     let fake = FakeS3()

@@ -9,9 +9,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What a bucket has is held against a catalog.
+/// A bucket's contents are compared against a catalog.
 @Suite(.shortTime) struct VerifyingBucketTests {
-  /// Rows as a catalog would give them.
+  /// Rows as a catalog would return them.
   private struct Rows: CatalogExamination {
     let destination: Destination
     let rows: [ExaminedObject]
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Two published objects, of which the bucket has the first.
+  /// Two published objects, of which the bucket has only the first.
   private func rows(_ transport: ScriptedTransport) async throws -> Rows {
     let store = try uploader(transport)
     let source = TestSource(size: 9).upload
@@ -58,7 +58,7 @@ import Testing
     return told.withLock { $0 }
   }
 
-  @Test("an object that is missing is, where its bucket is there; that is asked once")
+  @Test("a missing object is reported if its bucket exists, which is checked once")
   func missing() async throws {
     let transport = FakeS3().transport()
     let rows = try await rows(transport)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "of a bucket that is gone, or a proxy without a store, nothing is called lost", arguments: [true, false])
+    "if the bucket is gone, or only a proxy answers, no object is reported lost", arguments: [true, false])
   func gone(_ isBucket: Bool) async throws {
     let isGone = Mutex(false)
     let transport = FakeS3 { sent in
@@ -84,7 +84,8 @@ import Testing
     #expect(try await verdicts(rows, transport) == [expected])
   }
 
-  @Test("a length that a list tells alone makes no object another", arguments: [true, false])
+  @Test(
+    "a length that only a listing reports does not prove that the object differs", arguments: [true, false])
   func listedLength(_ isOther: Bool) async throws {
     let fake = FakeS3()
     let transport = ScriptedTransport { sent in

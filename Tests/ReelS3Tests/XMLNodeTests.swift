@@ -6,7 +6,7 @@ import Testing
 @Suite struct XMLNodeTests {
   private func node(_ text: String) -> XMLNode? { XMLNode(parsing: Array(text.utf8)) }
 
-  @Test("names without prefixes, text without white space around it, children in order")
+  @Test("names lose prefixes, text loses surrounding white space, and children keep their order")
   func reads() throws {
     let root = try #require(
       node("<?xml version=\"1.0\"?><a:R xmlns:a=\"x\"><K> 1 &amp; 2\n</K><P>x</P><P>y</P><E/></a:R>"))
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "what is not a reply of a store",
+    "what is not a store's reply is rejected",
     arguments: [
       "", "x", "<a>", "<a></b>", "<a/><b/>", "<a>&unknown;</a>",
       "<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>", "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>",
@@ -26,10 +26,10 @@ import Testing
   func refuses(_ text: String) { #expect(node(text) == nil) }
 
   @Test(
-    "nothing behind a DOCTYPE is looked at, and nothing that is nested too deep",
+    "nothing behind a DOCTYPE is parsed, nor anything nested too deeply",
     arguments: [
       ("<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>", .doctype),
-      // What follows is none of XML: who looked at it would say so.
+      // The rest is invalid XML: a parser that read it would report another error.
       ("<!DOCTYPE a><a></b>\u{1}<<<", .doctype), ("<!DOCTYPE a [ <!ENTITY \u{1} ]>", .doctype),
       (String(repeating: "<a>", count: 40) + "</b><<<", .tooDeep), ("<a></b>", .malformed), ("", .malformed),
     ] as [(String, XMLNode.Refusal)])
@@ -37,7 +37,7 @@ import Testing
     #expect(XMLNode.parse(Array(text.utf8)) == .failure(refusal))
   }
 
-  @Test("no number that a store writes ends the process, or becomes a length below 0")
+  @Test("no number in a store's reply traps or becomes a negative length")
   func extremes() {
     for text in Extremes.texts + Extremes.times {
       let text = xmlEscaped(text)
@@ -60,13 +60,13 @@ import Testing
     #expect(XMLNode(parsing: [0x3C, 0x61, 0x3E, 0xFF, 0xFE, 0x3C, 0x2F, 0x61, 0x3E]) == nil)
   }
 
-  @Test("white space before the declaration hides nothing", arguments: ["", "\n", "  \n \n", "\r\n\t"])
+  @Test("white space before the declaration is harmless", arguments: ["", "\n", "  \n \n", "\r\n\t"])
   func whiteSpace(_ space: String) {
     let text = space + "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>QuotaExceeded</Code></Error>"
     #expect(XMLNode(parsing: Array(text.utf8))?["Code"] == "QuotaExceeded")
   }
 
-  @Test("uploads of exactly that name")
+  @Test("only uploads of exactly that name are found")
   func uploads() {
     let upload = { (key: String, id: String, at: String) in
       "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiated>\(at)</Initiated></Upload>"
@@ -80,7 +80,7 @@ import Testing
     #expect(S3Documents.uploads(of: "p/a", in: Array("<Error/>".utf8)) == nil)
   }
 
-  @Test("parts, and where the next page begins")
+  @Test("parts are found, and the marker of the next page")
   func parts() throws {
     let body = """
       <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>
@@ -103,7 +103,7 @@ import Testing
 
 @Suite struct PartPlanTests {
   @Test(
-    "parts cover the whole, within Amazon's limits",
+    "parts cover the whole file within Amazon's limits",
     arguments: [1, 5 << 20, 5 << 20 + 1, 16 << 20, 17 << 20 + 3, 1 << 30, 100 << 30, 5 << 40, 48 << 40]
       as [Int64])
   func covers(_ size: Int64) {
@@ -127,7 +127,7 @@ import Testing
 
   /// `COMPLETE_MULTIPART_MAX_LEN` of Ceph's gateway.
   @Test(
-    "what completes an upload is no more than Ceph takes",
+    "the body that completes an upload does not exceed Ceph's limit",
     arguments: [40 << 30, 100 << 30, 5 << 40] as [Int64])
   func completion(_ size: Int64) {
     let plan = PartPlan(size: size, wanted: 8 << 20)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// A cancelled file ends soon, wherever it was.
+/// A cancelled file ends soon, whatever its stage.
 @Suite struct CancellationTests {
   let folder: TestFolder
 
@@ -19,7 +19,7 @@ import Testing
     let file = try folder.file("bad.mp4", order("sleep"))
     let task = Task { await prober.code(file) }
     #expect(try await eventually { prober.counts.lent == 1 })
-    // Most likely its worker has it by then.
+    // Most likely its worker has the file by then.
     try await Task.sleep(for: .milliseconds(300))
     task.cancel()
     #expect(await task.value == .cancelled)
@@ -58,14 +58,14 @@ import Testing
     let file = try folder.file("bad.mp4", order("sleep"))
     let tasks = (0..<4).map { _ in Task { await prober.code(file) } }
     #expect(try await eventually { prober.counts == (2, 2, 0) })
-    // Most likely their workers have two of them by then.
+    // Most likely two workers have a file by then.
     try await Task.sleep(for: .milliseconds(300))
     await prober.close()
     for task in tasks { #expect(await task.value == .cancelled) }
   }
 }
 
-/// The file that goes to the worker is its own open file description.
+/// The worker gets its own open file description of the file.
 @Suite struct FreshDescriptorTests {
   @Test func itSharesNoOffset() throws {
     let folder = try TestFolder()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// What a worker has, as it reports itself.
+/// What a worker can access, as the worker itself reports.
 @Suite struct ConfinementTests {
   let folder: TestFolder
 
@@ -13,7 +13,7 @@ import Testing
     folder = try TestFolder()
   }
 
-  /// `/dev/null` three times, the channel, the file.
+  /// `/dev/null` three times, the channel, and the file.
   @Test(arguments: IsolationRequest.allCases)
   func itHoldsOneFileAndNothingElse(_ isolation: IsolationRequest) async throws {
     let prober = Sabotaged.prober(isolation)
@@ -88,7 +88,7 @@ import Testing
     #expect(try await eventually { hasEnded(process) })
   }
 
-  /// While files go out for hours, nobody needs a worker.
+  /// No worker is needed while files are uploaded for hours.
   @Test func idleOnesEnd() async throws {
     let settings = WorkerSettings(
       location: Sabotaged.worker, isolation: .auto, limits: ProbeLimits(), deadline: patience,
@@ -109,7 +109,7 @@ import Testing
     pool.close()
   }
 
-  /// The kernel ends it when the thread that started it is gone, whatever it is doing.
+  /// The kernel kills a worker, whatever it is doing, when the thread that started it ends.
   @Test(arguments: [IsolationRequest.auto, .none])
   func itDiesWithItsParent(_ isolation: IsolationRequest) async throws {
     let settings = WorkerSettings(
@@ -124,7 +124,7 @@ import Testing
       Issue.record("it is still there")
       return
     }
-    // Its channel is closed a moment before it has ended, and who loses patience in between kills it.
+    // The channel closes a moment before the process ends; a parent with less patience would kill it in between.
     var end = pollfd(fd: worker.process.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
     let isOver = poll(&end, 1, 60_000) == 1
     #expect(isOver)

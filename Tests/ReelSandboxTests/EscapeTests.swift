@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// What a break-in would try from inside a worker: each attempt is its end.
+/// What an intruder would try from inside a worker: each attempt ends the worker.
 @Suite struct EscapeTests {
   let folder: TestFolder
 
@@ -24,7 +24,7 @@ import Testing
     await prober.close()
   }
 
-  /// Its fork server may do what a writer may; a reader that is forked from it may not.
+  /// The fork server may do what a writer may; a reader that is forked from it may not.
   @Test(arguments: attempts)
   func isTheEndInARunThatMends(_ attempt: String) async throws {
     let prober = Sabotaged.prober(mends: true)
@@ -36,7 +36,8 @@ import Testing
   static let questions: [String] = (0..<1000).map { reel_question_name($0) }.prefix { $0 != nil }
     .compactMap { $0.map { String(cString: $0) } }
 
-  /// What only a newer C library asks for is not done, and is not the worker's end either: it goes on with the next file.
+  /// System calls that only a newer C library uses are refused, but do not end the worker: it continues with the next
+  /// file.
   @Test(arguments: questions, [false, true])
   func isAnsweredAsByAnOlderKernel(_ question: String, _ mends: Bool) async throws {
     let prober = Sabotaged.prober(mends: mends)
@@ -46,7 +47,7 @@ import Testing
     await prober.close()
   }
 
-  /// The attempts are real: without confinement most get through.
+  /// The attempts are real: without confinement most of them succeed.
   @Test(arguments: [
     "open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent",
     "closing-standard-input", "closing-by-a-long-number", "ignoring-a-signal",
@@ -58,7 +59,7 @@ import Testing
     await prober.close()
   }
 
-  /// Landlock holds by itself, where the filter could not be had.
+  /// Landlock protects on its own where the system call filter is unavailable.
   @Test(
     .enabled(if: !Program.isSanitized, Program.whyNotSanitized),
     arguments: ["open", "openat", "openat2", "open-for-writing", "execve"])
@@ -66,7 +67,7 @@ import Testing
     #expect(try Program.run(Sabotaged.name, ["landlock", attempt]) == 0)
   }
 
-  /// So do the limits.
+  /// The resource limits protect on their own, too.
   @Test(.enabled(if: !Program.isSanitized, Program.whyNotSanitized))
   func memoryIsLimitedByLimitsAlone() throws {
     #expect(try Program.run(Sabotaged.name, ["limits", "memory"]) == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// Mending by the worker that is shipped, and by one that was taken over.
+/// Mending by the shipped worker and by a compromised one.
 @Suite struct MendTests {
   let folder: TestFolder
 
@@ -62,9 +62,9 @@ import Testing
     }
   }
 
-  // MARK: A worker that was taken over
+  // MARK: A compromised worker
 
-  /// A file that can be read, with an order where the worker that was taken over looks for it: among the brands.
+  /// A readable file with an order where the compromised worker looks for it: among the brands.
   private func obeyed(_ order: String) throws -> SourceFile {
     let clip = try clip("faststart.mp4")
     var bytes = [UInt8](repeating: 0, count: Int(clip.size))
@@ -74,7 +74,7 @@ import Testing
     let brands = Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2avc1mp41".utf8) + words
     let size = UInt32(4 + brands.count)
     let head = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: size >> $0) } + brands
-    // Samples lie elsewhere now, and are read from there: bytes are bytes.
+    // The offsets of the samples now point to other bytes, which serve as well.
     return try folder.file("order.mp4", head + bytes.dropFirst(Int(bytes[3])))
   }
 
@@ -99,7 +99,7 @@ import Testing
     #expect(try code(order) == expected)
   }
 
-  /// It may write to one descriptor, a file of so many bytes, and nothing else.
+  /// A mending worker may write to one descriptor, up to a maximum size, and nowhere else.
   @Test(.disabled(if: Program.isSanitized, Program.whyNotSanitized))
   func itWritesNothingElse() throws {
     #expect(try code("source") == .sandboxViolation)

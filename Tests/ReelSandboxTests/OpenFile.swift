@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
 
-/// A temporary folder with files in it, gone with this.
+/// A temporary folder with files in it, removed with this value.
 final class TestFolder: Sendable {
   let path: String
 
@@ -37,7 +37,7 @@ final class TestFolder: Sendable {
     }
   }
 
-  /// Puts `bytes` in place of the first of a file, in one step.
+  /// Replaces the first bytes of a file with `bytes` in one write.
   func overwrite(_ name: String, _ bytes: [UInt8]) throws {
     let descriptor = Glibc.open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     defer { close(descriptor) }
@@ -46,10 +46,11 @@ final class TestFolder: Sendable {
     }
   }
 
-  /// Writes a shell script that can be started at once.
+  /// Writes a shell script that can be executed at once.
   ///
-  /// By `cp`: what this process has open for writing, a child that another test starts at that moment has open as
-  /// well, until it becomes its program, and the kernel starts nothing that somebody may write to (`ETXTBSY`).
+  /// It is copied with `cp`: a file that this process has open for writing is also open in a child that another test
+  /// is starting, until the child's exec, and the kernel refuses to execute a file that is open for writing
+  /// (`ETXTBSY`).
   func script(_ name: String, _ commands: String) throws {
     try write("\(name).text", Array("#!/bin/sh\n\(commands)\n".utf8), mode: 0o700)
     guard try Program.run(at: "/bin/cp", ["\(path)/\(name).text", "\(path)/\(name)"]) == 0 else {
@@ -75,7 +76,7 @@ final class TestFolder: Sendable {
   }
 }
 
-/// A handle over a descriptor.
+/// A handle on a descriptor.
 final class OpenFile: SourceHandle {
   let raw: Int32
   private let identity: FileIdentity
@@ -100,7 +101,7 @@ final class OpenFile: SourceHandle {
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
 }
 
-/// The first bytes of an MP4, as far as the sniffer looks.
+/// The first bytes of an MP4, enough for the sniffer.
 let smallMP4: [UInt8] =
   [0, 0, 0, 24] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
   + [0, 0, 0, 8] + Array("moov".utf8)

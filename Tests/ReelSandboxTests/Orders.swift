@@ -2,12 +2,12 @@ import ReelCore
 
 @testable import ReelSandbox
 
-/// The worker whose reader does what the file tells it to, built beside these tests.
+/// The worker whose reader obeys orders in the file, built beside these tests.
 enum Sabotaged {
   static let name = "reel-sabotaged-worker"
   static var worker: WorkerLocation { .path(Program.path(name)) }
 
-  /// A pool of them.
+  /// A prober with sabotaged workers.
   static func prober(
     _ isolation: IsolationRequest = .auto, workers: Int = 1, deadline: Duration = patience,
     filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(), mends: Bool = false
@@ -18,13 +18,13 @@ enum Sabotaged {
   }
 }
 
-/// An MP4, as far as the sniffer looks, with an order for the sabotaged reader behind its first 32 bytes.
+/// An MP4 that satisfies the sniffer, with an order for the sabotaged reader after its first 32 bytes.
 func order(_ words: String) -> [UInt8] {
   smallMP4 + Array(words.utf8)
 }
 
 extension SandboxedProber {
-  /// The code that probing ends with, or nil when it succeeds.
+  /// The code of the error that probing throws, or nil if it succeeds.
   func code(_ file: SourceFile) async -> ProbeError.Code? {
     await failure(file)?.code
   }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A deadline where none is what is tested: a machine that has much to do may stand still for a while.
+/// A deadline for tests that do not test deadlines: a busy machine may stall for a while.
 let patience = Duration.seconds(600)
 
-/// Whether `condition` comes to hold; the limit only catches what hangs.
+/// Whether `condition` becomes true within ten minutes; the limit only catches a hang.
 func eventually(_ condition: () -> Bool) async throws -> Bool {
   let end = ContinuousClock.now + .seconds(600)
   while !condition() {
@@ -13,8 +13,7 @@ func eventually(_ condition: () -> Bool) async throws -> Bool {
   return true
 }
 
-/// Whether a process has ended. One that took longer for it than its parent has patience is collected by nobody, and
-/// stays behind as a zombie.
+/// Whether a process has ended. A process that outlives its parent's patience is never reaped and remains as a zombie.
 func hasEnded(_ process: pid_t) -> Bool {
   kill(process, 0) == -1 || isZombie(process)
 }
@@ -25,7 +24,7 @@ private func isZombie(_ process: pid_t) -> Bool {
   defer { close(descriptor) }
   var bytes = [UInt8](repeating: 0, count: 512)
   let count = read(descriptor, &bytes, bytes.count)
-  // Its name stands in parentheses and may hold any byte: its state follows the last of them.
+  // The name in parentheses may contain any byte: the state follows the last closing one.
   let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   return text.split(separator: ")").last?.hasPrefix(" Z") ?? false
 }

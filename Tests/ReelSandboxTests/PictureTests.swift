@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// Posters by the worker that is shipped, and by one that was taken over.
+/// Posters by the shipped worker and by a compromised one.
 @Suite struct PictureTests {
   let folder: TestFolder
 
@@ -13,7 +13,7 @@ import Testing
     folder = try TestFolder()
   }
 
-  // MARK: The worker that is shipped
+  // MARK: The shipped worker
 
   @Test(arguments: [IsolationRequest.auto, .strict])
   func confinedMakesWhatUnconfinedMakes(_ isolation: IsolationRequest) throws {
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// What it prepares for them must not be more than it may do.
+  /// The fork server must be able to prepare pictures without exceeding its own permissions.
   @Test func oneForkServerServesManyPictures() throws {
     let starts = "\(folder.path)/starts"
     try folder.script(
@@ -78,7 +78,7 @@ import Testing
     #expect(frames.allSatisfy { $0.picture.width <= 64 && $0.picture.height <= 64 })
   }
 
-  // MARK: One that was taken over
+  // MARK: A compromised worker
 
   static let ends: [(String, PosterError.Code)] = [
     ("segmentation-fault", .crashed), ("hang", .timeout), ("sleep", .timeout), ("close", .crashed),
@@ -108,13 +108,13 @@ import Testing
     #expect(prober.posterCode(try folder.file("good.mp4", order("lie nothing"))) == nil)
   }
 
-  /// A worker that has read another file makes no poster, and one that has made a poster reads nothing.
+  /// A worker that has read another file makes no poster, and one that has made a poster reads no further file.
   @Test func eachPosterHasAProcessThatReadsNothingElse() async throws {
     let prober = Sabotaged.prober(workers: 2)
     let first = try await prober.report(try folder.file("a.mp4", order("report process")))
     #expect(prober.posterCode(try folder.file("b.mp4", order("lie nothing"))) == nil)
     let second = try await prober.report(try folder.file("c.mp4", order("report process")))
-    // The one that reads facts is kept meanwhile, and is not the one that made the poster: that would have ended.
+    // The worker that reads facts is kept meanwhile and is not the one that made the poster, which would have ended.
     #expect(first == second)
     #expect(try await prober.report(try folder.file("d.mp4", order("report files"))) == "3")
     await prober.close()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// A file that takes long holds nobody up but itself.
+/// A file that takes long delays only itself.
 @Suite struct PostponementTests {
   let folder: TestFolder
 
@@ -65,7 +65,7 @@ import Testing
     #expect(prober.counts == (0, 0, 0))
   }
 
-  /// It would go on taking processor time.
+  /// Otherwise the worker would keep using processor time.
   @Test func itsWorkerEnds() throws {
     let prober = Sabotaged.prober(deadline: patience)
     let who = try folder.file("who.mp4", order("report process"))
@@ -77,7 +77,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  /// Beyond that many a file is read where it is, however long that takes.
+  /// Beyond this many postponed files, a file is waited for, however long it takes.
   @Test func theyAreBounded() async throws {
     let prober = Sabotaged.prober(deadline: patience)
     let late = try folder.file("late.mp4", order("hold"))
@@ -126,7 +126,7 @@ import Testing
     #expect(code { () throws(ProbeError) in try probe.finish() } == nil)
   }
 
-  /// One flag for all files of a run: those that are read, postponed, and waiting for a worker.
+  /// One flag cancels all files of a run: those being read, those postponed, and those waiting for a worker.
   @Test func aRunsFlagEndsEverything() async throws {
     let prober = Sabotaged.prober(deadline: patience)
     let late = try folder.file("late.mp4", order("sleep"))
@@ -150,7 +150,7 @@ import Testing
   }
 }
 
-/// The code that `body` ends with, or nil when it succeeds.
+/// The code of the error that `body` throws, or nil if it succeeds.
 private func code<Value>(_ body: () throws(ProbeError) -> Value) -> ProbeError.Code? {
   do throws(ProbeError) {
     _ = try body()

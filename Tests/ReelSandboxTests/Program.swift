@@ -3,13 +3,13 @@ import Glibc
 import ReelCore
 import Testing
 
-/// A program that was built beside these tests, or in the folder that `REEL_WORKERS` names: a test process under a
-/// sanitizer can have workers without one.
+/// A program built beside these tests, or in the folder named by `REEL_WORKERS`: a test process under a sanitizer can
+/// use workers without one.
 enum Program {
   private static let folder = getenv("REEL_WORKERS").map { String(cString: $0) }
 
-  /// Whether the workers are under a sanitizer, whose own system calls at a crash or an exit, and whose own memory, a
-  /// confined process may not have. `scripts/test --long` runs what this leaves out with other workers.
+  /// Whether the workers run under a sanitizer, whose own memory and system calls (in a crash or at exit) a confined
+  /// process is not allowed. `scripts/test --long` runs the skipped tests with other workers.
   static let isSanitized = reel_is_sanitized() == 1 && folder == nil
   static let whyNotSanitized: Comment =
     "what a sanitizer itself does at an end, or with memory, is not allowed in a worker"
@@ -24,12 +24,13 @@ enum Program {
       + "/\(name)"
   }
 
-  /// Runs it to its end and gives its exit status, -1 when a signal ended it. What it says goes to `output`.
+  /// Runs the program to its end and returns its exit status, or -1 if a signal ended it. Its standard error goes to
+  /// `output`.
   static func run(_ name: String, _ arguments: [String], output: String = "/dev/null") throws -> Int32 {
     try run(at: path(name), arguments, output: output)
   }
 
-  /// The same for any program.
+  /// As above, for the program at `path`.
   static func run(at path: String, _ arguments: [String], output: String = "/dev/null") throws -> Int32 {
     var pointers = ([path] + arguments).map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// A file that the worker has no descriptor of: it asks for its bytes.
+/// A file without a descriptor, whose bytes the worker requests.
 @Suite struct RangedReadingTests {
   let folder: TestFolder
 
@@ -18,7 +18,7 @@ import Testing
     let prober = Sabotaged.prober()
     let bytes = MemoryHandle(order("video"))
     #expect(try await prober.probe(bytes.file).media.video?.width == 320)
-    // The next one may be a file of this machine again.
+    // The next one may be a local file again.
     #expect(await prober.code(try folder.file("a.mp4", order("read"))) == nil)
     #expect(try await prober.report(MemoryHandle(order("report descriptors")).file) == "4")
     #expect(prober.replacedWorkers == 0)
@@ -44,7 +44,7 @@ import Testing
     let bytes = MemoryHandle(order("ask endless"), size: 1 << 20)
     let failure = await prober.failure(bytes.file)
     #expect(failure?.code == .implausible, "\(failure?.message ?? "no failure")")
-    // Twice: once more in a fresh worker.
+    // Twice, because the file is retried in a fresh worker.
     #expect(bytes.given <= 2 * (limits.bytes + 65_536) + 200_000)
     await prober.close()
   }
@@ -60,7 +60,7 @@ import Testing
     let bytes = MemoryHandle(order("video"), failingAfter: 1, SourceError(code, "so it is"))
     let failure = await prober.failure(bytes.file)
     #expect(failure?.code == expected && failure?.message == "so it is")
-    // The worker is not at fault, and nobody is asked twice.
+    // The worker is not at fault, and the file is not retried.
     #expect(prober.replacedWorkers == 0 && bytes.reads == 2)
     #expect(await prober.code(try folder.file("next.mp4", order("read"))) == nil)
     await prober.close()
@@ -68,7 +68,7 @@ import Testing
 
   @Test func aWaitForBytesIsNoTimeOfTheWorkers() async throws {
     let prober = Sabotaged.prober(deadline: .seconds(2))
-    // Longer than the deadline in all.
+    // Longer in total than the deadline.
     let bytes = MemoryHandle(order("video"), pausing: .milliseconds(2500))
     #expect(await prober.failure(bytes.file) == nil)
     await prober.close()
@@ -91,7 +91,7 @@ import Testing
   }
 }
 
-/// A file in memory, without a descriptor.
+/// An in-memory file without a descriptor.
 private final class MemoryHandle: SourceHandle {
   private let bytes: [UInt8]
   private let size: Int64
@@ -128,7 +128,7 @@ private final class MemoryHandle: SourceHandle {
       onFailure()
       throw failure.1
     }
-    // The first is the sniffer's.
+    // The sniffer makes the first read.
     if let pause, number > 1 { usleep(for: pause) }
     guard offset < size else { return 0 }
     let count = min(buffer.count, Int(size - offset))

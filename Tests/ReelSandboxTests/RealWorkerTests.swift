@@ -6,7 +6,7 @@ import ReelTestSupport
 
 @testable import ReelSandbox
 
-/// The worker that is shipped, as it was built beside these tests, on the project's samples.
+/// The shipped worker, as built beside these tests, on the project's samples.
 @Suite struct RealWorkerTests {
   static let clips = Samples.files(in: "clips")
   static let broken = Samples.files(in: "broken")
@@ -16,7 +16,7 @@ import ReelTestSupport
     #expect(Self.broken.count > 5)
   }
 
-  /// No system call is missing that an honest file takes, and no fact changes.
+  /// No system call is missing that an honest file needs, and the facts are the same.
   @Test(arguments: [(IsolationRequest.auto, IsolationLevel.full), (.strict, .strict)])
   func confinedSaysWhatUnconfinedSays(_ isolation: IsolationRequest, _ level: IsolationLevel) async throws {
     let confined = SandboxedProber(isolation: isolation, workers: 2, deadline: patience)
@@ -32,14 +32,14 @@ import ReelTestSupport
     await unconfined.close()
   }
 
-  /// A warning that states times is written by the confined worker as well.
+  /// Warnings that state times are also produced in the confined worker.
   @Test func otherDatesInTracksAreTold() async throws {
     let prober = SandboxedProber(workers: 1, deadline: patience)
     let folder = try TestFolder()
     var warned = 0
     for path in Self.clips where path.hasSuffix(".mp4") || path.hasSuffix(".mov") {
       var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
-      // Each has its date behind four bytes of version and flags, in seconds since 1904.
+      // Each of these headers has its date after four bytes of version and flags, in seconds since 1904.
       for (header, date) in [("mvhd", 0xDF00_0000), ("tkhd", 0xDE00_0000), ("mdhd", 0xDE00_0000)]
         as [(String, UInt32)]
       {
@@ -72,7 +72,7 @@ import ReelTestSupport
   }
 }
 
-/// `Samples/` at the root of the project.
+/// The `Samples/` folder at the root of the project.
 enum Samples {
   static func files(in folder: String) -> [String] {
     let root = Checkout.root.path

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// A reader that goes wrong costs one file, with the right code; the next file is read.
+/// A reader that fails costs one file, with the right code; the next file is read.
 @Suite struct SabotageTests {
   let folder: TestFolder
 
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: codes, [IsolationRequest.auto, .strict])
   func endsOneFile(_ sabotage: (String, ProbeError.Code), _ isolation: IsolationRequest) async throws {
-    // What is stuck takes all of its time; everything else has more than it needs.
+    // A reader that hangs uses up the whole deadline; all others have more than they need.
     let isStuck = ["hang", "sleep"].contains(sabotage.0)
     let prober = Sabotaged.prober(isolation, deadline: isStuck ? .seconds(4) : patience)
     let failure = await prober.failure(try folder.file("bad.mp4", order(sabotage.0)))
@@ -53,7 +53,7 @@ import Testing
     _ = await prober.code(try folder.file("damaged.mp4", order("fail corrupt")))
     #expect(prober.replacedWorkers == 0)
     _ = await prober.code(try folder.file("bad.mp4", order("abort")))
-    // It is read once more, alone.
+    // The file is read once more in a fresh worker.
     #expect(prober.replacedWorkers == 2)
     await prober.close()
   }
@@ -68,7 +68,7 @@ import Testing
     await prober.close()
   }
 
-  /// An answer that lies in wait is not taken for the next file's.
+  /// An answer sent in advance is not taken for the next file's.
   @Test func theNextFilesFactsAreNotForgedAhead() async throws {
     let prober = Sabotaged.prober()
     #expect(try await prober.probe(try folder.file("a.mp4", order("twice"))).media.title == "forged")
@@ -87,7 +87,7 @@ import Testing
     await prober.close()
   }
 
-  /// Whether or not it lets the signal that says so reach it: then the kernel kills it.
+  /// A worker that ignores the signal at the soft limit is killed by the kernel at the hard one.
   @Test func processorTimeIsLimitedForGood() async throws {
     let prober = Sabotaged.prober(limits: ProbeLimits(processorSeconds: 1))
     let failure = await prober.failure(try folder.file("bad.mp4", order("deaf")))
@@ -96,7 +96,7 @@ import Testing
     await prober.close()
   }
 
-  /// Each file has all of its time, whatever those before it have used: a worker that has not enough left retires.
+  /// Each file has its full processor time, whatever earlier files used: a worker with too little left retires.
   @Test func noFileEndsForTheTimeOfOthers() async throws {
     let prober = Sabotaged.prober(limits: ProbeLimits(processorSeconds: 1))
     var processes: Set<String> = []
@@ -108,7 +108,7 @@ import Testing
     await prober.close()
   }
 
-  /// A worker that an earlier file has taken over could say of any later one that it is damaged.
+  /// A worker compromised by an earlier file could claim that any later one is damaged.
   @Test func aFailureIsConfirmedByAFreshWorker() async throws {
     let prober = Sabotaged.prober()
     for _ in 0..<3 {
@@ -116,12 +116,12 @@ import Testing
       #expect(await prober.code(try folder.file("used.mp4", order("fail-when-used"))) == nil)
     }
     #expect(await prober.code(try folder.file("bad.mp4", order("fail corrupt"))) == .corrupt)
-    // The one that has confirmed it has read nothing else, and stays.
+    // The worker that confirmed the failure had read nothing else, and is kept.
     #expect(try await prober.report(try folder.file("a.mp4", order("report files"))) == "2")
     await prober.close()
   }
 
-  /// It can hold one descriptor, and must have given the file's back to answer.
+  /// A worker can hold one descriptor, and must have returned the file's before it answers.
   @Test(arguments: ["slot", "room", "queue"])
   func aFileIsNotKept(_ way: String) async throws {
     let prober = Sabotaged.prober()
@@ -133,7 +133,7 @@ import Testing
     await prober.close()
   }
 
-  /// The attempt is real.
+  /// Without confinement the attempt succeeds.
   @Test func unconfinedAFileIsKept() async throws {
     let prober = Sabotaged.prober(.none)
     #expect(await prober.code(try folder.file("a.mp4", order("hoard slot"))) == nil)
@@ -143,7 +143,7 @@ import Testing
     await prober.close()
   }
 
-  /// What an earlier file left behind is not the next one's fault.
+  /// The next file is not blamed for what an earlier file left behind.
   @Test func aFileIsTriedOnceMoreInAFreshWorker() async throws {
     let prober = Sabotaged.prober()
     for _ in 0..<5 {
@@ -156,10 +156,10 @@ import Testing
 
   private static let count = TestForm.isLong ? 1000 : 300
 
-  /// Files that take all of their time: few, because a deadline that no honest one misses is a long one.
+  /// Files that use up the deadline: only a few, because a deadline that no honest file misses is long.
   private static let stuck = [107: "sleep", 207: "sleep", 407: "hang", 707: "sleep"]
 
-  /// What a file of the batch orders, and the code that it ends with.
+  /// The order in a file of the batch, and the expected code.
   private static func sabotage(of number: Int) -> (order: String, code: ProbeError.Code?) {
     let sabotages: [(order: String, code: ProbeError.Code?)] = [
       ("segmentation-fault", .crashed), ("fail memoryLimit", .memoryLimit), ("garbage", .implausible),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelSandbox
 
-/// Workers that never get as far as a file.
+/// Workers that fail before they read a file.
 @Suite struct StartTests {
   let folder: TestFolder
 
@@ -23,7 +23,7 @@ import Testing
       worker: .path("\(folder.path)/worker"), isolation: isolation, workers: 2, deadline: deadline)
   }
 
-  /// A worker that says `hello` whatever it is asked, and then waits.
+  /// A prober whose worker says `hello`, whatever it is asked, and then sleeps.
   private func prober(
     saying hello: [UInt8], _ isolation: IsolationRequest = .auto, deadline: Duration = patience
   ) throws -> SandboxedProber {
@@ -36,7 +36,7 @@ import Testing
     try WorkerHello(version: ReaderVersion(reel: version, ffmpeg: "1"), isolation: isolation).encoded()
   }
 
-  /// How many have left the word "started" and a newline.
+  /// The number of workers that were started: each appends "started" and a newline.
   private func starts() -> Int {
     (try? folder.open("starts")).map { Int($0.size) / 8 } ?? 0
   }
@@ -90,7 +90,7 @@ import Testing
     await prober.close()
   }
 
-  /// Once it is known, nobody waits for it again.
+  /// Once this is known, no file waits for another start.
   @Test func thatAllDieIsFoundOutOnce() async throws {
     let prober = try prober("echo . >>\(folder.path)/starts; exit 1")
     let file = try folder.file("a.mp4", smallMP4)
@@ -103,7 +103,7 @@ import Testing
     await prober.close()
   }
 
-  /// What was broken for a moment, because its libraries were being replaced, is not broken for ever.
+  /// A worker that was briefly broken while its libraries were replaced is tried again.
   @Test func afterAWhileItIsTriedAgain() async throws {
     let real = Program.path(Sabotaged.name)
     try folder.script(
@@ -130,7 +130,7 @@ import Testing
       startDeadline: patience, filesPerWorker: 9, forks: forks)
   }
 
-  /// A library that was mended meanwhile is used, however busy they are.
+  /// An updated library is used even while workers are busy.
   @Test(arguments: [true, false]) func oldOnesAreReplaced(forks: Bool) async throws {
     try folder.script(
       "worker", "echo started >>\(folder.path)/starts; exec \(Program.path(Sabotaged.name))")
@@ -180,7 +180,7 @@ import Testing
     #expect(try auto.version(CancellationFlag()).reel == ReelVersion.current)
   }
 
-  /// A machine may be that busy.
+  /// A busy machine may take this long.
   @Test func thatTakesItsTimeToStartIsWaitedFor() async throws {
     try folder.script("worker", "/bin/sleep 11; exec \(Program.path(Sabotaged.name)) \"$@\"")
     let prober = SandboxedProber(worker: .path("\(folder.path)/worker"), workers: 1)
@@ -188,7 +188,7 @@ import Testing
     await prober.close()
   }
 
-  /// One that answers and never receives fills its buffer some day; who writes to it then must not wait for ever.
+  /// A worker that answers but never reads fills its socket buffer; a write to it must not block forever.
   @Test(.shortTime)
   func thatNeverListenHoldNobodyUp() throws {
     try folder.script("worker", "exec /bin/sleep 1000")
@@ -212,7 +212,7 @@ import Testing
     #expect(await other.code(try folder.file("a.mp4", smallMP4)) == .workerMissing)
   }
 
-  /// Nothing is started for what the sniffer refuses.
+  /// A file that the sniffer refuses starts no worker.
   @Test func areNotNeededForARefusal() async throws {
     let prober = SandboxedProber(worker: .path("\(folder.path)/nothing"), workers: 1)
     #expect(await prober.code(try folder.file("a.mp4", Array("#EXTM3U\n".utf8))) == .playlist)

@@ -6,7 +6,7 @@ import ReelSource
 import ReelTestSupport
 import Testing
 
-/// A file system that can share blocks between files, in a file of its own.
+/// A file system that can share blocks between files, in a loop-mounted image.
 private final class SharingFileSystem {
   let folder: TemporaryFolder
   var path: String { folder.path + "/mounted" }
@@ -42,7 +42,7 @@ private final class SharingFileSystem {
     }
   }
 
-  /// Bytes that the file system has given out.
+  /// The number of bytes that the file system has allocated.
   func used() throws -> UInt64 {
     var facts = statvfs()
     try #require(statvfs(path, &facts) == 0)
@@ -50,10 +50,10 @@ private final class SharingFileSystem {
   }
 }
 
-@Suite("Private copies by sharing blocks", .shortTime)
+@Suite("private copies by sharing blocks", .shortTime)
 struct CloneTests {
   @Test(
-    "have the source's bytes and digest, and take no room",
+    "copies have the source's bytes and digest and take no space",
     .enabled(if: SharingFileSystem.isPossible, "it takes root, loop devices and xfsprogs"))
   func clones() throws {
     let mounted = try SharingFileSystem()

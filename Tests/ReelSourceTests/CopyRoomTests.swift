@@ -7,8 +7,8 @@ import Testing
 
 @testable import ReelSource
 
-/// A disk that is made up: copies that are made side by side never find out half-way that there is no room.
-@Suite("Room for private copies", .shortTime)
+/// On a simulated disk: concurrent copies never run out of space halfway.
+@Suite("space for private copies", .shortTime)
 struct CopyRoomTests {
   private final class Disk: Sendable {
     let free: Mutex<Int64>
@@ -28,7 +28,7 @@ struct CopyRoomTests {
     let now = Mutex(0)
   }
 
-  @Test("eight copies of which two fit at a time are made one after the other, and none fails")
+  @Test("eight copies, two of which fit at a time, wait for each other, and none fails")
   func waits() async throws {
     let (room, size) = (CopyRoom(), Int64(1) << 30)
     let disk = Disk(2 * size + size / 2)
@@ -43,7 +43,7 @@ struct CopyRoomTests {
               return $0
             }
             copies.most.withLock { $0 = max($0, count) }
-            // There is room for a second one beside the first.
+            // There is space for a second copy beside the first.
             while copies.most.withLock({ $0 < 2 }) { usleep(1000) }
             copies.now.withLock { $0 -= 1 }
             disk.free.withLock { $0 += size }
@@ -57,14 +57,15 @@ struct CopyRoomTests {
     #expect(failures == 0 && copies.most.withLock { $0 } == 2)
   }
 
-  @Test("alone, a copy for which there is no room fails before a byte of it is written")
+  @Test("a single copy without enough space fails before a byte of it is written")
   func fails() throws {
     #expect(throws: SystemError(code: ENOSPC, call: "fallocate")) {
       try CopyRoom().take(1 << 30, for: -1, isCancelled: { false }) { _, _ in ENOSPC }
     }
   }
 
-  @Test("a thread's next copy waits for its last one, which others see to by now, however long that takes")
+  @Test(
+    "a thread's next copy waits until its last one, now used by others, is released, however long that takes")
   func next() throws {
     let (room, size) = (CopyRoom(), Int64(1) << 30)
     let disk = Disk(size)
@@ -82,14 +83,14 @@ struct CopyRoomTests {
     #expect(next != nil && place == nil && tries.withLock { $0 } == 5)
   }
 
-  @Test("who finds no room while another is only just taking it waits for that")
+  @Test("a copy that finds no space while another is just reserving it waits for that one")
   func taking() async throws {
     let (room, size) = (CopyRoom(), Int64(1) << 30)
     let disk = Disk(size)
     let isTaking = DispatchSemaphore(value: 0)
     async let first = DispatchQueue(label: "first").failing {
       let place = try room.take(size, for: -1, isCancelled: { false }) {
-        // As fallocate(2) does on a disk that takes its time.
+        // Like fallocate(2) on a slow disk.
         let error = disk.reserve($1)
         isTaking.signal()
         usleep(100_000)
@@ -106,7 +107,7 @@ struct CopyRoomTests {
     #expect(await [first, second] == [false, false])
   }
 
-  @Test("small copies, and disks that can't say, have no part in it")
+  @Test("small copies, and disks that can't reserve space, are exempt")
   func none() throws {
     #expect(try CopyRoom().take(1 << 20, for: -1, isCancelled: { false }) { _, _ in ENOSPC } == nil)
     #expect(try CopyRoom().take(1 << 30, for: -1, isCancelled: { false }) { _, _ in EOPNOTSUPP } == nil)
@@ -115,7 +116,7 @@ struct CopyRoomTests {
 }
 
 extension DispatchQueue {
-  /// Whether `body` throws, on a thread of its own.
+  /// Whether `body` throws, run on this queue.
   fileprivate func failing(_ body: @escaping @Sendable () throws -> Void) async -> Bool {
     await withCheckedContinuation { continuation in
       async { continuation.resume(returning: (try? body()) == nil) }

@@ -4,9 +4,9 @@ import ReelSource
 import ReelTestSupport
 import Testing
 
-@Suite("Deep trees", .shortTime)
+@Suite("deep trees", .shortTime)
 struct DeepTreeTests {
-  /// Folders within folders, and a file in the last one and beside each thousandth.
+  /// Creates nested folders, with a file in the last one and beside each thousandth.
   private func dig(_ folder: TemporaryFolder, levels: Int, name: String) throws {
     var current = open(folder.path, O_RDONLY | O_DIRECTORY)
     for level in 0..<levels {
@@ -29,7 +29,7 @@ struct DeepTreeTests {
   }
 
   @Test(
-    "are walked to the bottom and back, with few descriptors",
+    "a deep tree is walked to the bottom and back with few descriptors",
     arguments: [(3000, "d"), (40, String(repeating: "n", count: 255))])
   func deep(levels: Int, name: String) throws {
     let folder = try TemporaryFolder()
@@ -44,7 +44,7 @@ struct DeepTreeTests {
     #expect(try Sidecar.metadata(beside: deepest, trustAuthor: false) == nil)
   }
 
-  @Test("a folder that is moved while the walk is deep below it is found again, or lost with a word")
+  @Test("a folder that is moved while the walk is deep below it is found again or reported")
   func moved() throws {
     let folder = try TemporaryFolder()
     try dig(folder, levels: 60, name: "d")
@@ -52,7 +52,7 @@ struct DeepTreeTests {
     let walk = SourceWalk(inputs: [SourceInput(path: folder.source)])
     let first = walk.next(upTo: 1)
     #expect(first.count == 1)
-    // The third folder from the top is no longer held; its parent by `..` will be another.
+    // The third folder from the top is no longer open; its parent, found by `..`, will be another one.
     try #require(mkdir(folder.path + "/other", 0o700) == 0)
     try #require(rename(folder.path + "/d/d/d", folder.path + "/other/d") == 0)
     let rest = Walked(walk, in: folder)
@@ -60,7 +60,7 @@ struct DeepTreeTests {
     #expect(rest.failed.isEmpty)
   }
 
-  @Test("a folder that is gone when the walk comes back to it is lost, and the walk goes on above it")
+  @Test("a folder that is gone when the walk returns to it is reported, and the walk continues above it")
   func gone() throws {
     let folder = try TemporaryFolder()
     try dig(folder, levels: 60, name: "d")

@@ -6,10 +6,10 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-@Suite("Digests")
+@Suite("digests")
 struct DigestTests {
   @Test(
-    "are SHA-256",
+    "digests are SHA-256",
     arguments: [
       ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
       ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -20,7 +20,7 @@ struct DigestTests {
     #expect(try SourceDigest.sha256(of: file)?.hex == hex)
   }
 
-  @Test("of a million letters a, with progress that grows to the size")
+  @Test("a million letters a have the published digest, and progress rises to the size")
   func long() throws {
     let folder = try TemporaryFolder()
     let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
@@ -32,10 +32,10 @@ struct DigestTests {
   }
 
   @Test(
-    "of a file that is nearly all holes are not begun, and no copy is made of it",
+    "a file that consists almost only of holes is neither hashed nor copied",
     arguments: [Int64(1) << 40, 1 << 43, .max])
   func holes(_ size: Int64) throws {
-    // Only in memory may a file be as large as its size can be told.
+    // Only an in-memory file system allows a file of the largest possible size.
     let folder = try TemporaryFolder()
     let path = (size == .max ? "/dev/shm" : folder.path) + "/reel-test-\(UUID().uuidString)"
     let number = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -44,7 +44,7 @@ struct DigestTests {
     for offset in [Int64(0), 1 << 20, 100 << 30] {
       try #require(pwrite(number, Sample.mp4, Sample.mp4.count, off_t(offset)) == Sample.mp4.count)
     }
-    // Not every file system takes such a file.
+    // Not every file system supports such a file.
     guard ftruncate(number, off_t(size)) == 0 else { return }
     close(number)
     let file = try FoundFile.named(SourcePath(path), followLinks: false).open()
@@ -61,7 +61,7 @@ struct DigestTests {
     #expect(chunks == 0)
   }
 
-  @Test("of a file with holes that can be read through are those of its bytes")
+  @Test("holes of a reasonable size are hashed as zeros")
   func someHoles() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("f.mp4", [1])
@@ -73,14 +73,14 @@ struct DigestTests {
     #expect(try SourceDigest.sha256(of: file) == SourceDigest.sha256(of: whole))
   }
 
-  @Test("end when cancelled")
+  @Test("hashing ends when it is cancelled")
   func cancelled() throws {
     let folder = try TemporaryFolder()
     let file = try FoundFile.named(try folder.write("f.mp4"), followLinks: false).open()
     #expect(try SourceDigest.sha256(of: file, isCancelled: { true }) == nil)
   }
 
-  @Test("of a file that shrinks, grows or changes while it is read are none", arguments: [0, 1, 2])
+  @Test("a file that shrinks, grows or changes while it is read has no digest", arguments: [0, 1, 2])
   func changing(_ kind: Int) throws {
     let folder = try TemporaryFolder()
     let bytes = [UInt8](repeating: 7, count: 1 << 20)
@@ -110,7 +110,7 @@ struct DigestTests {
   }
 
   @Test(
-    "how fast",
+    "the speed is measured",
     .enabled(if: ProcessInfo.processInfo.environment["REEL_BENCH_FILE"] != nil, "REEL_BENCH_FILE is not set"))
   func speed() throws {
     let path = SourcePath(ProcessInfo.processInfo.environment["REEL_BENCH_FILE"] ?? "")

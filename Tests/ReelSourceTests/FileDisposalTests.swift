@@ -9,7 +9,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("What becomes of files that were dealt with", .shortTime)
+@Suite("moving and removing files after publication", .shortTime)
 struct FileDisposalTests {
   let folder: TemporaryFolder
 
@@ -26,7 +26,7 @@ struct FileDisposalTests {
     try FileManager.default.contentsOfDirectory(atPath: folder.path + "/" + place).sorted()
   }
 
-  /// Another file system than that of temporary files; nil where there is none to write to.
+  /// A writable folder on another file system than that of temporary files; nil if there is none.
   private static var otherDisk: String? {
     var (own, other) = (stat(), stat())
     guard stat(FileManager.default.temporaryDirectory.path, &own) == 0, stat("/dev/shm", &other) == 0,
@@ -35,7 +35,7 @@ struct FileDisposalTests {
     return "/dev/shm"
   }
 
-  @Test("a file goes to the folder with its sidecar, under a name that is free")
+  @Test("a file is moved to the folder with its sidecar, under a free name")
   func moves() throws {
     try folder.folder("done")
     try folder.write("done/a.mp4", [9])
@@ -48,7 +48,7 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: folder.path + "/done/a.mp4")) == Data([9]))
   }
 
-  @Test("of many files of one name each is moved by a few tries")
+  @Test("each of many files with one name is moved in a few attempts")
   func sameName() throws {
     try folder.folder("done")
     let calls = Mutex(0)
@@ -67,7 +67,7 @@ struct FileDisposalTests {
     #expect(try Set(names("done")) == Set(numbers.flatMap { ["\($0).mp4", "\($0).json"] }))
   }
 
-  @Test("which folder is full, or may not be written, is said", arguments: [ENOSPC, EDQUOT, EACCES, EIO])
+  @Test("an error names the folder that is full or not writable", arguments: [ENOSPC, EDQUOT, EACCES, EIO])
   func whichFolder(_ code: Int32) throws {
     try folder.folder("done")
     try folder.write("drop/a.mp4")
@@ -78,9 +78,9 @@ struct FileDisposalTests {
     #expect(try names("drop") == ["a.mp4"])
   }
 
-  @Test("a sidecar that is another video's, too, stays")
+  @Test("a sidecar that belongs to another video, too, stays")
   func shared() throws {
-    // What is remembered of the names in the folder may be older than the removal of the first one.
+    // The cached names of the folder may be older than the first video's removal.
     let folders = FileDisposal.Folders()
     for name in ["a.mp4", "a.mov", "a.json"] { try folder.write("drop/" + name) }
     try FileDisposal(.delete, folders: folders).apply(to: found("a.mp4"))
@@ -89,7 +89,7 @@ struct FileDisposalTests {
     #expect(try names("drop") == [])
   }
 
-  @Test("a sidecar that has come for the next video of this name stays")
+  @Test("a sidecar that arrived for the next video of this name stays")
   func nextSidecar() throws {
     for name in ["a.mp4", "a.json", "b.mp4"] { try folder.write("drop/" + name) }
     let (file, later) = (try found("a.mp4"), try found("b.mp4"))
@@ -98,13 +98,13 @@ struct FileDisposalTests {
     rename(folder.path + "/next.json", folder.path + "/drop/a.json")
     try FileDisposal(.delete).apply(to: file, sidecar: seen)
     #expect(try names("drop") == ["a.json", "b.mp4"])
-    // It may have been read: it came before its video was.
+    // This sidecar arrived where there was none before, so it may have been read.
     try folder.write("drop/b.json")
     try FileDisposal(.delete).apply(to: later, sidecar: none)
     #expect(try names("drop") == ["a.json"])
   }
 
-  @Test("one that was not wanted has a text beside it that says why")
+  @Test("a rejected file has a text beside it that says why")
   func rejected() throws {
     try folder.folder("no")
     try folder.write("drop/a.mp4")
@@ -113,7 +113,7 @@ struct FileDisposalTests {
     #expect(try String(contentsOfFile: folder.path + "/no/a.mp4.txt", encoding: .utf8) == "it is a text\n")
   }
 
-  @Test("what has come in its place, or was written to, stays", arguments: ["replaced", "written", "gone"])
+  @Test("a file that was replaced or written to stays", arguments: ["replaced", "written", "gone"])
   func others(_ what: String) throws {
     try folder.folder("done")
     for kind in [FileDisposal.Kind.delete, .move(folder.source("done"))] {
@@ -137,7 +137,7 @@ struct FileDisposalTests {
     }
   }
 
-  @Test("one that comes in its place at the last moment gets its name back", arguments: [false, true])
+  @Test("a file that replaces it at the last moment gets its name back", arguments: [false, true])
   func race(moves: Bool) throws {
     try folder.folder("done")
     try folder.write("drop/a.mp4")
@@ -145,7 +145,7 @@ struct FileDisposalTests {
     try folder.write("other.mp4", [1, 2, 3])
     let kind = moves ? FileDisposal.Kind.move(folder.source("done")) : .delete
     let path = folder.path
-    // The sidecar goes after the look at the video, and before the video.
+    // The sidecar is removed after the check of the video and before the video.
     let disposal = FileDisposal(kind) { step in
       if step == .sidecarDisposed { rename(path + "/other.mp4", path + "/drop/a.mp4") }
     }
@@ -155,7 +155,7 @@ struct FileDisposalTests {
   }
 
   @Test(
-    "one that somebody has open for writing stays, also when it was opened at the last moment",
+    "a file that a process has open for writing stays, even if it was opened at the last moment",
     arguments: [false, true], [false, true])
   func heldOpen(moves: Bool, isEarly: Bool) throws {
     try folder.folder("done")
@@ -165,7 +165,7 @@ struct FileDisposalTests {
     let kind = moves ? FileDisposal.Kind.move(folder.source("done")) : .delete
     if isEarly { writer.withLock { $0 = open(path, O_WRONLY) } }
     var disposal = FileDisposal(kind)
-    // Asked for the first time, the kernel may be right that nobody has.
+    // At the first check, the kernel may rightly report no writer.
     let system = disposal.writers
     disposal.writers = { file in
       let answer = system(file)
@@ -182,7 +182,7 @@ struct FileDisposalTests {
     #expect(try names("drop") == [] && names("done") == (moves ? ["a.mp4"] : []))
   }
 
-  @Test("what lies in the folder that it is to go to stays as it is")
+  @Test("a file that is already in the target folder stays as it is")
   func inPlace() throws {
     try folder.write("drop/a.mp4")
     try folder.write("drop/a.json", Array("{}".utf8))
@@ -191,7 +191,7 @@ struct FileDisposalTests {
     #expect(try names("drop") == ["a.json", "a.mp4"])
   }
 
-  @Test("a folder that is missing is named")
+  @Test("a missing folder is named")
   func noFolder() throws {
     try folder.write("drop/a.mp4")
     let error = #expect(throws: SourceError.self) {
@@ -200,7 +200,7 @@ struct FileDisposalTests {
     #expect(error?.code == .unreadable && error?.message.contains("nowhere is not there") == true)
   }
 
-  @Test("what a crash has hidden is in nobody's way, and gets a name that is free")
+  @Test("a file left hidden by a crash does not interfere and is restored under a free name")
   func hiddenBefore() throws {
     try folder.write("drop/.reel-removing-a.mp4", [7])
     try folder.write("drop/a.mp4")
@@ -212,14 +212,14 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: folder.path + "/drop/a-1.mp4")) == Data([7]))
   }
 
-  @Test("one whose name is taken again while it is hidden is put back beside that")
+  @Test("a hidden file whose name is taken again is restored beside it")
   func takenMeanwhile() throws {
     try folder.write("drop/a.mp4")
     let file = try found("a.mp4")
     let path = folder.path + "/drop/"
     let disposal = FileDisposal(.delete) { step in
       guard step == .fileHidden else { return }
-      // Another one is hidden, and has a successor already.
+      // Another file takes the hidden name, and its successor has already arrived.
       try? Data([5]).write(to: URL(filePath: path + ".reel-removing-a.mp4"), options: .atomic)
       try? Data([6]).write(to: URL(filePath: path + "a.mp4"))
     }
@@ -228,7 +228,7 @@ struct FileDisposalTests {
     #expect(try names("drop") == ["a-1.mp4", "a.mp4"])
   }
 
-  @Test("names as long as file systems take are no obstacle, and are cut between characters")
+  @Test("names of the maximum length work, and are cut between characters")
   func longNames() throws {
     try folder.folder("no")
     let name = String(repeating: "é", count: 125) + ".mp4"
@@ -238,12 +238,12 @@ struct FileDisposalTests {
       try FileDisposal(kind).apply(to: found(name), reason: "no")
       #expect(try names("drop") == [])
     }
-    // There is room for the text's name, too.
+    // There is space for the text's name, too.
     let moved = String(repeating: "é", count: 123) + ".mp4"
     #expect(try Set(names("no")) == [name, moved, moved + ".txt"])
   }
 
-  @Test("names are cut to what encrypted folders take, in which they are shorter")
+  @Test("names are cut to the shorter limit of encrypted folders")
   func shortNames() throws {
     try folder.folder("no")
     let name = String(repeating: "é", count: 69) + ".mp4"
@@ -260,14 +260,14 @@ struct FileDisposalTests {
     #expect(try Set(names("no")) == [name, String(repeating: "é", count: 68) + "-1.mp4"])
   }
 
-  /// As where letter case does not count, the sidecar is listed by another name than it is found by.
-  @Test("a sidecar that is listed in other letters goes with its video, and is not taken for another's")
+  /// On a case-insensitive file system, the sidecar is listed under another name than the one it is found by.
+  @Test("a sidecar listed in another letter case is removed with its video and not taken for another's")
   func otherLetters() throws {
     for other in [false, true] {
       for name in ["CLIP.MP4", "CLIP.json"] + (other ? ["CLIP.MOV"] : []) { try folder.write("drop/" + name) }
       try #require(link(folder.path + "/drop/CLIP.json", folder.path + "/drop/CLIP.JSON") == 0)
       try FileDisposal(.delete).apply(to: found("CLIP.MP4"))
-      // The second name is one only here.
+      // Only here are these two separate names.
       #expect(try names("drop").contains("CLIP.json") == other)
       for name in try names("drop") {
         try FileManager.default.removeItem(atPath: folder.path + "/drop/" + name)
@@ -275,7 +275,9 @@ struct FileDisposalTests {
     }
   }
 
-  @Test("why it is no post is there before the file is, and what a crash has left of that is completed")
+  @Test(
+    "the reason for a rejection is written before the file is moved, and one left incomplete by a crash is completed"
+  )
   func reasonFirst() throws {
     try folder.folder("no")
     try folder.write("no/a.mp4.txt", Array("it is".utf8))
@@ -295,9 +297,9 @@ struct FileDisposalTests {
     #expect(try String(contentsOfFile: no + "b.mp4.txt", encoding: .utf8) == "of another")
   }
 
-  // MARK: The folder that they go to
+  // MARK: The target folder
 
-  @Test("a link or another folder that is put in the place of the one that was opened gets nothing")
+  @Test("a link or another folder put in place of the opened one receives nothing")
   func anotherFolder() throws {
     try folder.folder("done")
     try folder.folder("elsewhere")
@@ -321,16 +323,16 @@ struct FileDisposalTests {
     try folder.folder("done")
     #expect(throws: SourceError.self) { try disposal.apply(to: found("b.mp4")) }
     #expect(try names("done") == [] && names("drop") == ["b.mp4"])
-    // Put back, it is used again; a link that leads to it is as good.
+    // Put back, it is used again; a link to it works as well.
     try folder.remove("done")
     try folder.link("done", to: "aside")
     try disposal.apply(to: found("b.mp4"))
     #expect(try names("aside") == ["a.mp4", "b.mp4"] && names("drop") == [])
   }
 
-  // MARK: Without a rename that replaces nothing
+  // MARK: Without a rename that never replaces
 
-  /// As on NFS and SMB. `between` is called when the name is about to change for the nth time.
+  /// Acts as on NFS and SMB. `between` is called before each rename, with its number.
   private func crude(
     _ kind: FileDisposal.Kind, _ between: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> FileDisposal {
@@ -346,7 +348,7 @@ struct FileDisposalTests {
     return disposal
   }
 
-  @Test("where no rename leaves others alone, files go all the same, and take nobody's place")
+  @Test("without a rename that never replaces, files are still moved, and none is overwritten")
   func crudeRename() throws {
     try folder.folder("done")
     try folder.write("done/a.mp4", [9])
@@ -360,8 +362,8 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: folder.path + "/done/a.mp4")) == Data([9]))
   }
 
-  /// Puts one version after the other in the place of a file, each with a second name before the next replaces it, and
-  /// keeps them all open.
+  /// Replaces a file with one version after another, gives each a second name before the next replaces it, and keeps
+  /// all of them open.
   private final class Replacer: Sendable {
     let versions = Mutex<[UInt64: Int32]>([:])
     let isWanted = Atomic(true)
@@ -380,7 +382,7 @@ struct FileDisposalTests {
         if link(drop, saved + "\(number)") == 0 {
           rename(draft, drop)
         } else {
-          // What was put back since then is not replaced.
+          // A file that was restored since then is not replaced.
           while reel_rename_without_replacing(AT_FDCWD, draft, AT_FDCWD, drop) != 0 {
             if link(drop, saved + "\(number)") == 0 { rename(draft, drop); break }
           }
@@ -391,7 +393,7 @@ struct FileDisposalTests {
   }
 
   @Test(
-    "where no rename leaves others alone, what replaces a file at any moment is not lost",
+    "without a rename that never replaces, a file that arrives at any moment is not lost",
     arguments: [false, true])
   func crudeRace(moves: Bool) throws {
     for name in ["done", "saved"] { try folder.folder(name) }
@@ -418,7 +420,7 @@ struct FileDisposalTests {
     #expect(try names("drop").filter { $0.hasPrefix(".") } == [])
   }
 
-  @Test("a draft is nobody else's; what dead processes have left goes, and nothing else")
+  @Test("a draft belongs to one process; only those that dead processes left are removed")
   func drafts() throws {
     try folder.folder("done")
     try folder.write("done/.reel-moving-dead")
@@ -434,7 +436,7 @@ struct FileDisposalTests {
     }
   }
 
-  @Test("a copy whose name has come to mean another file costs the original nothing")
+  @Test("if a copy's name is taken by another file, the original is kept")
   func copyTaken() throws {
     guard let disk = Self.otherDisk else { return }
     let target = disk + "/reel-test-\(UUID().uuidString)"
@@ -457,7 +459,7 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: target + "/a.mp4")) == Data([3]))
   }
 
-  @Test("a copy whose name can't be made durable does not stay: the next attempt makes another")
+  @Test("a copy whose name can't be made durable is removed: the next attempt makes another")
   func copyNotDurable() throws {
     guard let disk = Self.otherDisk else { return }
     let target = disk + "/reel-test-\(UUID().uuidString)"
@@ -476,7 +478,8 @@ struct FileDisposalTests {
     }
   }
 
-  @Test("to another file system it is copied, compared, and then removed; its time and mode go along")
+  @Test(
+    "a file is moved to another file system by copying, comparing and removing; its time and mode are kept")
   func otherDisk() throws {
     guard let disk = Self.otherDisk else { return }
     let target = disk + "/reel-test-\(UUID().uuidString)"
@@ -501,7 +504,7 @@ struct FileDisposalTests {
   }
 
   private final class Recorder: @unchecked Sendable {
-    // Called by one thread.
+    // Called from one thread only.
     private(set) var steps: [FileDisposal.Step] = []
     func add(_ step: FileDisposal.Step) { steps.append(step) }
   }

@@ -7,8 +7,8 @@ import Testing
 
 @testable import ReelSource
 
-/// Real folders, and times that are made up.
-@Suite("Folders that are watched", .shortTime)
+/// Real folders with simulated times.
+@Suite("watched folders", .shortTime)
 struct FolderWatchTests {
   let folder: TemporaryFolder
 
@@ -22,11 +22,12 @@ struct FolderWatchTests {
         polls: polls))
   }
 
-  /// What `watch` gives at that second, in the order of names.
-  /// - Parameter date: by the clock that files' times are of; in the past, so that they say nothing, unless told.
+  /// Returns what `watch` reports at that second, sorted by name.
+  /// - Parameter date: The time on the file system's clock. By default far in the past, so that files' times are
+  ///   meaningless.
   private func look(_ watch: inout FolderWatch, at second: Double, date: Date = .distantPast) -> [String] {
     var names: [String] = []
-    // Until there is nothing more to do at this moment.
+    // Until nothing more is due at this moment.
     for _ in 0..<20 {
       for finding in watch.next(upTo: 100, at: .seconds(second), date) {
         switch finding {
@@ -48,7 +49,7 @@ struct FolderWatchTests {
     return descriptor
   }
 
-  @Test("what lies there comes first, what is closed or moved in at once, what stays open when it is closed")
+  @Test("existing files are reported first, closed or moved ones at once, and open ones when they are closed")
   func comes() throws {
     try folder.folder("drop")
     _ = try write("old.mp4")
@@ -63,18 +64,18 @@ struct FolderWatchTests {
       atPath: folder.path + "/drop/half.mp4.part", toPath: folder.path + "/drop/half.mp4")
     #expect(look(&watch, at: 4) == ["half.mp4"])
     #expect(Glibc.write(open, [0, 0, 0, 8], 4) == 4)
-    // It is looked at when it is due, and has changed since it was first seen.
+    // The file is checked when it is due; it has changed since it was first seen.
     #expect(look(&watch, at: 5.5) == [])
     #expect(look(&watch, at: 7) == [])
     #expect(look(&watch, at: 8) == [] && look(&watch, at: 34) == [])
-    // That is told once.
+    // This is reported once.
     #expect(look(&watch, at: 38) == ["open.mp4: open"] && look(&watch, at: 100) == [])
     close(open)
     #expect(look(&watch, at: 100.1) == ["open.mp4"])
   }
 
   @Test(
-    "a video whose sidecar can't be used comes again once there is another, or none any more",
+    "a video with an unusable sidecar is reported again after the sidecar is replaced or removed",
     arguments: [false, true])
   func invalidSidecar(polls: Bool) throws {
     for name in ["drop", "drop/below"] { try folder.folder(name) }
@@ -101,7 +102,7 @@ struct FolderWatchTests {
     // Not at once: programs save files in several steps.
     #expect(try given(51...51) == nil)
     let again = try #require(try given(52...80))
-    // It was another before that was known.
+    // The sidecar changed before its rejection was recorded.
     let old = FileDisposal.SidecarState(beside: again)
     try save("{ }")
     watch.hasInvalidSidecar(again, old, at: .seconds(80))
@@ -113,7 +114,7 @@ struct FolderWatchTests {
     #expect(try given(171...200) == nil)
   }
 
-  @Test("a folder whose name is not UTF-8 is watched as any other")
+  @Test("a folder whose name is not UTF-8 is watched like any other")
   func strangeName() throws {
     let path = SourcePath(bytes: Array((folder.path + "/drop").utf8) + [0xFF])
     try #require(path.withCString { mkdir($0, 0o700) } == 0)
@@ -123,7 +124,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 0) == [] && watch.watchedFolders == 1)
   }
 
-  @Test("folders that appear are watched and looked through; those that move away are not watched any more")
+  @Test("new folders are watched and searched; moved ones are no longer watched")
   func folders() throws {
     try folder.folder("drop")
     var watch = watch()
@@ -143,7 +144,7 @@ struct FolderWatchTests {
   }
 
   @Test(
-    "a folder that goes is waited for, and what is in the next one of its name comes",
+    "a folder that disappears is waited for, and files in its successor are reported",
     arguments: [false, true])
   func gone(polls: Bool) throws {
     try folder.folder("drop")
@@ -160,12 +161,12 @@ struct FolderWatchTests {
   }
 
   @Test(
-    "while a folder is gone, nothing but the next look whether it is back is waited for",
+    "while a folder is gone, only the next check for its return is scheduled",
     arguments: [false, true])
   func pauseWhileGone(polls: Bool) throws {
     try folder.folder("drop")
     var watch = watch(polls: polls)
-    // One that is not settled is due at 2 s, the next listing of a polled folder at 10 s.
+    // An unsettled file is due at 2 s, the next listing of a polled folder at 10 s.
     close(try write("open.mp4", closing: false))
     #expect(look(&watch, at: 0) == [])
     try FileManager.default.removeItem(atPath: folder.path + "/drop")
@@ -176,7 +177,7 @@ struct FolderWatchTests {
     #expect(watch.pause(at: .seconds(22)) == .seconds(2))
   }
 
-  @Test("listed again and again, a file comes once it was the same twice, and again when it has changed")
+  @Test("a polled file is reported once it was unchanged twice, and again after it has changed")
   func polled() throws {
     try folder.folder("drop")
     var watch = watch(polls: true)
@@ -192,7 +193,7 @@ struct FolderWatchTests {
     #expect(watch.waiting == 0)
   }
 
-  @Test("a link is told once, and a file that was on its way out when the process died gets its name back")
+  @Test("a link is reported once, and a file hidden by a process that died gets its name back")
   func leftovers() throws {
     try folder.folder("drop")
     _ = try write("real.mp4")
@@ -202,7 +203,7 @@ struct FolderWatchTests {
       atPath: folder.path + "/drop/real.mp4", toPath: folder.path + "/drop/.reel-removing-real.mp4")
     var watch = watch()
     #expect(look(&watch, at: 0, date: Date() + 1) == ["link.mp4: isLink", "real.mp4"])
-    // Hidden by whoever is at it now.
+    // Hidden by a process that is still handling it.
     try FileManager.default.moveItem(
       atPath: folder.path + "/drop/real.mp4", toPath: folder.path + "/drop/.reel-removing-real.mp4")
     try folder.age("drop/.reel-removing-real.mp4")
@@ -213,7 +214,7 @@ struct FolderWatchTests {
   // MARK: Writers
 
   @Test(
-    "a file that somebody has open for writing does not come, however long it rests",
+    "a file that a process has open for writing is not reported as complete, however long it is unchanged",
     arguments: [false, true], ["before", "since", "closedByAnother", "mapped", "reserved"])
   func heldOpen(polls: Bool, way: String) throws {
     try folder.folder("drop")
@@ -240,7 +241,8 @@ struct FolderWatchTests {
   }
 
   @Test(
-    "room that was reserved and not written, or left out as zeros, has to rest longer, though it was closed")
+    "a file with space that was reserved but not written, or with a hole, has to rest longer, even if it was closed"
+  )
   func holes() throws {
     try folder.folder("drop")
     var watch = watch()
@@ -252,7 +254,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 31) == ["a.mp4"])
   }
 
-  /// A watch whose kernel does not say who has a file open, and what it gives.
+  /// A watch on a kernel that does not report writers.
   private func blind(
     polls: Bool = false, presumes: Duration? = nil, begun: Date = .distantPast
   ) -> FolderWatch {
@@ -265,7 +267,7 @@ struct FolderWatchTests {
     return watch
   }
 
-  /// What `watch` gives at that second, and how it is known that nobody writes to it.
+  /// Returns what `watch` reports at that second, with how each file is known to be closed.
   private func closings(
     _ watch: inout FolderWatch, at second: Double, date: Date = .distantPast
   ) -> [String: Closing] {
@@ -278,7 +280,9 @@ struct FolderWatchTests {
     return closings
   }
 
-  @Test("where the kernel does not say, a file that was not seen being closed rests far longer, and stays")
+  @Test(
+    "where the kernel does not report writers, a file that was not seen closing rests far longer and is not removed"
+  )
   func unknown() throws {
     try folder.folder("drop")
     var watch = blind()
@@ -288,13 +292,13 @@ struct FolderWatchTests {
     #expect(closings(&watch, at: 1) == ["closed.mp4": .seen])
     for second in [3.0, 10, 59] { #expect(closings(&watch, at: second) == [:], "at \(second)") }
     #expect(closings(&watch, at: 63) == ["open.mp4": .unknown])
-    // A stall is no end: closed, it comes as what it is.
+    // A stall is not the end: when it is closed, the file is reported as closed.
     #expect(Glibc.write(writer, [0, 0, 0, 8], 4) == 4)
     close(writer)
     #expect(closings(&watch, at: 64) == ["open.mp4": .seen])
   }
 
-  @Test("closed without another change, it does not wait any longer; a time that is set by hand is no change")
+  @Test("a file closed without another change waits no longer; a time set by hand is no change")
   func closedLater() throws {
     try folder.folder("drop")
     var watch = blind()
@@ -303,7 +307,7 @@ struct FolderWatchTests {
     #expect(closings(&watch, at: 10) == [:] && closings(&watch, at: 20) == [:])
     close(writer)
     #expect(closings(&watch, at: 21) == ["a.mp4": .seen])
-    // As what uploads files by FTP does it.
+    // FTP uploaders do this.
     _ = try write("b.mp4")
     guard case .file(let file, let settled) = watch.next(upTo: 9, at: .seconds(22), .distantPast).first else {
       Issue.record("it was closed")
@@ -315,7 +319,8 @@ struct FolderWatchTests {
   }
 
   @Test(
-    "where other machines may write, every file rests far longer; who says so has it count as closed then")
+    "where other machines may write, every file rests far longer; with `presumesClosed` it then counts as closed"
+  )
   func unknownPolled() throws {
     try folder.folder("drop")
     _ = try write("a.mp4")
@@ -330,7 +335,7 @@ struct FolderWatchTests {
     #expect(closings(&watches[1], at: 602) == ["a.mp4": .presumed])
   }
 
-  @Test("what had lain there for an hour when the watch began counts as closed; what had not stays")
+  @Test("a file unchanged for an hour when the watch began counts as closed; a newer one does not")
   func leftAlone() throws {
     try folder.folder("drop")
     _ = try write("a.mp4")
@@ -343,7 +348,7 @@ struct FolderWatchTests {
 
   // MARK: What can't be watched
 
-  @Test("a folder behind a link is told once, and watched within a minute when it is none any more")
+  @Test("a folder behind a link is reported once, and watched within a minute after the link is replaced")
   func rootBehindLink() throws {
     try folder.folder("real")
     try folder.link("drop", to: "real")
@@ -351,7 +356,7 @@ struct FolderWatchTests {
     #expect(watch.obstacle()?.code == .isLink)
     #expect(look(&watch, at: 0) == ["drop: isLink"])
     #expect(look(&watch, at: 59) == [])
-    // The same folder as before, where the link led to.
+    // The folder that the link led to.
     try folder.remove("drop")
     try FileManager.default.moveItem(atPath: folder.path + "/real", toPath: folder.path + "/drop")
     _ = try write("a.mp4")
@@ -360,7 +365,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 62) == ["a.mp4"])
   }
 
-  @Test("a folder that is never taken in, or lies below such a one, is told")
+  @Test("a folder that is excluded, or lies below an excluded one, is reported")
   func rootExcluded() throws {
     try folder.folder("drop")
     let parent = try #require(DirectoryIdentity(at: folder.source))
@@ -369,7 +374,8 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 0) == ["drop: outsideRoot"])
   }
 
-  @Test("a folder that may not be listed is told", .enabled(if: geteuid() != 0, "root may read everything"))
+  @Test(
+    "a folder that may not be listed is reported", .enabled(if: geteuid() != 0, "root may read everything"))
   func rootDenied() throws {
     try folder.folder("drop")
     try #require(chmod(folder.path + "/drop", 0) == 0)
@@ -380,7 +386,7 @@ struct FolderWatchTests {
   }
 
   @Test(
-    "a new folder that may be listed only later is looked through within a minute, and watched",
+    "a new folder that becomes readable later is searched and watched within a minute",
     .enabled(if: geteuid() != 0, "root may read everything"))
   func opensLater() throws {
     try folder.folder("drop/a")
@@ -397,7 +403,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 63) == ["2.mp4"])
   }
 
-  @Test("a folder below on a file system that tells nothing is not counted as watched")
+  @Test("a subfolder on a file system without notifications does not count as watched")
   func tellsNothing() throws {
     let notifications = try FolderNotifications()
     let descriptor = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -407,15 +413,15 @@ struct FolderWatchTests {
     #expect(notifications.shortcoming?.contains("drop/far is on a file system") == true)
   }
 
-  // MARK: Another folder of that name
+  // MARK: Another folder of the same name
 
   @Test(
-    "a folder that is made anew between two looks is watched, though it may have the number of the old one")
+    "a folder that is recreated between two checks is watched, even if it has the inode of the old one")
   func remade() throws {
     try folder.folder("drop")
     var watch = watch()
     #expect(look(&watch, at: 0) == [])
-    // Some file systems give the number again, others don't: this one is the same in any case.
+    // Some file systems reuse the inode number, others don't: here it is always the same.
     let (drop, away) = (folder.path + "/drop", folder.path + "/away")
     try FileManager.default.moveItem(atPath: drop, toPath: away)
     try FileManager.default.moveItem(atPath: away, toPath: drop)
@@ -429,7 +435,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 3.6) == ["b.mp4"])
   }
 
-  @Test("what lies beneath something that was mounted and is no more is not taken in")
+  @Test("files below an unmounted mount point are not taken in")
   func unmounted() throws {
     try folder.folder("drop")
     _ = try write("on it.mp4")
@@ -439,7 +445,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 0, date: Date() + 10) == ["on it.mp4"])
     mounts.isMounted.store(false, ordering: .relaxed)
     _ = try write("beneath.mp4")
-    // Unmounted, it is another folder; here the kernel's word for it has to do.
+    // Unmounting reveals another folder; here `isMounted` and a move simulate that.
     let (drop, away) = (folder.path + "/drop", folder.path + "/away")
     try FileManager.default.moveItem(atPath: drop, toPath: away)
     try FileManager.default.moveItem(atPath: away, toPath: drop)
@@ -450,7 +456,7 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 12) == ["back"])
   }
 
-  @Test("of the kernel's table, what is mounted below a folder is read, whatever its name")
+  @Test("mounts below a folder are read from the kernel's table, whatever their names")
   func mountTable() {
     let table = """
       36 35 98:0 / /srv/drop rw,noatime shared:1 - ext4 /dev/a rw
@@ -477,7 +483,7 @@ struct FolderWatchTests {
   }()
 
   @Test(
-    "a disk that is mounted below is noticed, and again when it comes back; what is on it is watched",
+    "a disk mounted below is noticed each time it is mounted, and its files are watched",
     .enabled(if: canMount, "SKIPPED: nothing can be mounted"))
   func mountedBelow() throws {
     try folder.folder("drop/a b/disk")
@@ -496,31 +502,33 @@ struct FolderWatchTests {
       #expect(look(&watch, at: start + 14) == ["\(round)-later.mp4"])
       try #require(umount2(place, Int32(MNT_DETACH)) == 0)
       #expect(look(&watch, at: start + 30) == [])
-      // What lies beneath is a folder as any other.
+      // The folder below the mount point is like any other.
       _ = try write("a b/disk/beneath-\(round).mp4")
       #expect(look(&watch, at: start + 31) == ["beneath-\(round).mp4"])
     }
   }
 
-  /// What the system would say.
+  /// What the system would report.
   private final class Mounts: Sendable {
     let isMounted = Atomic(true)
   }
 
-  @Test("what was known of files goes within an hour after their folder, so that nothing piles up")
+  @Test(
+    "what is known about files is forgotten within an hour after their folder is gone, so that it does not accumulate"
+  )
   func tidies() throws {
     try folder.folder("drop/a")
     var watch = watch()
     #expect(look(&watch, at: 0) == [])
     _ = try write("a/1.mp4")
-    // A link in it keeps nothing from being forgotten.
+    // A link does not prevent this.
     try folder.link("drop/link.mp4", to: "a/1.mp4")
     #expect(look(&watch, at: 1) == ["1.mp4", "link.mp4: isLink"])
     let (inside, outside) = (folder.path + "/drop/a", folder.path + "/a")
     try FileManager.default.moveItem(atPath: inside, toPath: outside)
     #expect(look(&watch, at: 2) == [])
     #expect(look(&watch, at: 3602) == [])
-    // It is as new.
+    // The folder counts as new.
     try FileManager.default.moveItem(atPath: outside, toPath: inside)
     #expect(look(&watch, at: 3603) == [])
     #expect(look(&watch, at: 3606) == ["1.mp4"])

@@ -4,10 +4,10 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("Patterns")
+@Suite("patterns")
 struct GlobTests {
   @Test(
-    "match or do not",
+    "patterns match the intended paths",
     arguments: [
       ("*.mov", "a/b/c.mov", true), ("*.mov", "c.MOV", false), ("c.mov", "a/c.mov", true),
       ("a", "a/c.mov", false),
@@ -36,21 +36,21 @@ struct GlobTests {
     #expect(glob.matches(Array(path.utf8), isFolder: false) == expected)
   }
 
-  @Test("with a slash at the end they are about folders")
+  @Test("a pattern with a trailing slash matches folders only")
   func folders() throws {
     let glob = try #require(GlobPattern("cache/"))
     #expect(glob.matches(Array("a/cache".utf8), isFolder: true))
     #expect(!glob.matches(Array("a/cache".utf8), isFolder: false))
   }
 
-  @Test("match names that are not UTF-8")
+  @Test("patterns match names that are not UTF-8")
   func bytes() throws {
     #expect(try #require(GlobPattern("*.mp4")).matches([0xFF, 0xFE] + Array(".mp4".utf8), isFolder: false))
     #expect(try #require(GlobPattern([0xFF, 0x2A])).matches([0xFF, 0x80], isFolder: false))
     #expect(try #require(GlobPattern("?.mp4")).matches([0xFF] + Array(".mp4".utf8), isFolder: false))
   }
 
-  @Test("of nothing are none")
+  @Test("an empty or impossible pattern is invalid")
   func nothing() {
     #expect(GlobPattern("") == nil)
     #expect(GlobPattern("///") == nil)
@@ -58,9 +58,9 @@ struct GlobTests {
     #expect(GlobPattern("a\0b") == nil)
   }
 
-  /// fnmatch(3) takes each of them, and matches something else than what was meant, or nothing.
+  /// fnmatch(3) accepts each of them, but matches nothing or something unintended.
   @Test(
-    "that were cut short are none",
+    "an incomplete pattern is invalid",
     arguments: [
       "[", "[a", "[]", "[!]", "a[b/c]d", "x[z-a]", #"a\"#, #"a\/b"#, #"[a\"#, "[[:alpha]", "[^", "**/[a",
     ])
@@ -68,7 +68,7 @@ struct GlobTests {
     #expect(GlobPattern(pattern) == nil)
   }
 
-  @Test("exclusion wins, inclusion narrows, folders are only excluded")
+  @Test("exclusion wins, inclusion narrows, and folders are only excluded")
   func filter() throws {
     let folder = try TemporaryFolder()
     for name in ["a.mov", "b.mp4", "b.txt", "drafts/c.mov", "sub/d.mov"] { try folder.write(name) }

@@ -4,7 +4,7 @@ import ReelSource
 import ReelTestSupport
 import Testing
 
-@Suite("Links", .shortTime)
+@Suite("links", .shortTime)
 struct LinkTests {
   let folder: TemporaryFolder
   let following = WalkOptions(followLinks: true)
@@ -15,7 +15,7 @@ struct LinkTests {
     try folder.write("out/other.mp4")
   }
 
-  @Test("are not followed, in a folder or named, last or on the way")
+  @Test("links are not followed, whether found in a folder or named, at the end of a path or on the way")
   func refused() throws {
     try folder.link("in/link.mp4", to: "real.mp4")
     try folder.link("in/link", to: "real.mp4")
@@ -30,7 +30,7 @@ struct LinkTests {
     }
   }
 
-  @Test("are followed beneath the folder, and not out of it")
+  @Test("links are followed within the folder, but not out of it")
   func followedBeneath() throws {
     try folder.link("in/link.mp4", to: "real.mp4")
     try folder.link("in/deep.mp4", to: "../in/real.mp4")
@@ -48,7 +48,7 @@ struct LinkTests {
     for file in walked.files { #expect(try file.open().size == Int64(Sample.mp4.count)) }
   }
 
-  @Test("to folders are walked once, whatever circles they make")
+  @Test("folders behind links are walked once, whatever cycles they form")
   func circles() throws {
     try folder.write("in/a/b/clip.mp4")
     try folder.link("in/a/b/up", to: "..")
@@ -59,7 +59,7 @@ struct LinkTests {
     #expect(walked.failed == ["in/a/top": .outsideRoot])
   }
 
-  @Test("a walk comes back from behind a link to the folder that the link is in")
+  @Test("a walk returns from behind a link to the folder that contains the link")
   func backFromLink() throws {
     try folder.write("in/z/deep/clip.mp4")
     try folder.link("in/a", to: "z/deep")
@@ -67,7 +67,7 @@ struct LinkTests {
     #expect(Walked(["in"], in: folder, following).candidates == ["in/a/clip.mp4", "in/b.mp4", "in/real.mp4"])
   }
 
-  @Test("that never end are an error")
+  @Test("links that never end are an error")
   func loops() throws {
     try folder.link("in/one.mp4", to: "two.mp4")
     try folder.link("in/two.mp4", to: "one.mp4")
@@ -79,7 +79,7 @@ struct LinkTests {
     #expect(Walked(["in/one.mp4"], in: folder, following).failed == ["in/one.mp4": .outsideRoot])
   }
 
-  @Test("that the user named are followed anywhere")
+  @Test("links that the user named are followed anywhere")
   func namedLinks() throws {
     try folder.link("to-file.mp4", to: folder.path + "/out/other.mp4")
     try folder.link("to-folder", to: "out")

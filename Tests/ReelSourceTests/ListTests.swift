@@ -5,10 +5,10 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("Comma-separated values")
+@Suite("comma-separated values")
 struct SeparatedValuesTests {
   @Test(
-    "as RFC 4180 has them",
+    "values are read as in RFC 4180",
     arguments: [
       ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]), ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
       ("\u{FEFF}a\n", [["a"]]), ("", []), ("\n\n", []), ("a,\n", [["a", ""]]), ("a,", [["a", ""]]),
@@ -23,7 +23,7 @@ struct SeparatedValuesTests {
   }
 
   @Test(
-    "that break the rules are an error at their line",
+    "a violation of the rules is an error with its line",
     arguments: [
       ("a,b\n\"c,d\n\n\n", 2), ("a\nb\"c\n", 2), ("a\n\"b\"c\n", 2), ("a\rb\n", 1), ("a\n\nb\r", 3),
       ("a\0b", 1),
@@ -35,14 +35,14 @@ struct SeparatedValuesTests {
     }
   }
 
-  @Test("that are not UTF-8 are an error")
+  @Test("text that is not UTF-8 is an error")
   func notUTF8() {
     #expect { try SeparatedValues.records(Array("a\n".utf8) + [0xE4, 0x2C]) } throws: { error in
       (error as? SeparatedValues.Problem)?.line == 2
     }
   }
 
-  @Test("any fields, written and read back, are the same", arguments: 1...50)
+  @Test("any fields survive being written and read back", arguments: 1...50)
   func roundTrip(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let letters = Array("ab,\"\r\n é\u{301}")
@@ -60,7 +60,7 @@ struct SeparatedValuesTests {
   }
 
   @Test(
-    "end their lines as spreadsheets do",
+    "line ends are those of spreadsheets",
     arguments: [
       ("path,caption\ra,x\rb,y\r", [["path", "caption"], ["a", "x"], ["b", "y"]]),
       ("path,caption\r\"a\rb\",x", [["path", "caption"], ["a\rb", "x"]]),
@@ -71,7 +71,7 @@ struct SeparatedValuesTests {
     #expect(try SeparatedValues.records(Array(text.utf8)).map(\.fields) == rows)
   }
 
-  @Test("any bytes end in rows or an error", arguments: 1...200)
+  @Test("any bytes produce rows or an error", arguments: 1...200)
   func total(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let letters: [UInt8] = [0x61, 0x2C, 0x22, 0x0D, 0x0A, 0xC3, 0xA9, 0x00, 0xEF, 0xBB, 0xBF]
@@ -90,14 +90,14 @@ extension SeparatedValues {
   }
 }
 
-@Suite("Caption lists")
+@Suite("caption lists")
 struct CaptionListTests {
   private func list(_ text: String, at path: String = "lists/captions.csv") throws -> CaptionList {
     let working = AbsolutePath(Array("/home/me".utf8), from: .root)
     return try CaptionList(Array(text.utf8), listedAt: SourcePath(path), workingDirectory: working)
   }
 
-  @Test("find a file by its place, however it is written")
+  @Test("a list finds a file by its path, however that is written")
   func lookUp() throws {
     let list = try list(
       "Path,caption, Author ,authorName,notes\r\na.mp4,\"Sea, and sky\",u1,,x\r\n../b.mp4,,,,\r\n")
@@ -110,7 +110,7 @@ struct CaptionListTests {
     #expect(list.entries.map(\.line) == [2, 3])
   }
 
-  @Test("are read with carriage returns for line ends, row by row")
+  @Test("a list with carriage returns as line ends is read row by row")
   func carriageReturns() throws {
     let list = try list("path,caption\ra.mp4,one\rb.mp4,two\r,\r")
     #expect(list.entries.map(\.metadata.caption) == ["one", "two"])
@@ -119,7 +119,7 @@ struct CaptionListTests {
   }
 
   @Test(
-    "that break the rules say where",
+    "an invalid list is an error with its place",
     arguments: [
       ("", "line 1"), ("caption\nx\n", "no column path"), ("path;caption\na;b\n", "commas"),
       ("path,caption\na.mp4\n", "line 2"), ("path,caption\n,x\n", "line 2"),
@@ -132,7 +132,7 @@ struct CaptionListTests {
     }
   }
 
-  @Test("of many rows find each by its place, and no other", arguments: [0, 1, 7, 8, 9, 1000])
+  @Test("a list of many rows finds each by its path, and no other", arguments: [0, 1, 7, 8, 9, 1000])
   func many(_ count: Int) throws {
     let rows = (0..<count).map { "\"d/../v\($0).mp4\",c\($0),\"two\nlines\"" }
     let list = try list((["path,caption,music"] + rows).joined(separator: "\r\n"))
@@ -145,7 +145,7 @@ struct CaptionListTests {
     #expect(list.entries.count == count)
   }
 
-  @Test("tell which of their files are not there")
+  @Test("a list reports which of its files are missing")
   func missing() throws {
     let folder = try TemporaryFolder()
     try folder.folder("clips")
@@ -155,7 +155,7 @@ struct CaptionListTests {
     ]
     let list = try CaptionList(
       at: try folder.write("clips/list.csv", Array(("path\n" + rows.prefix(4).joined(separator: "\n")).utf8)))
-    // What lies beneath a file is not there either.
+    // A path below a file is missing, too.
     #expect(list.missing(among: 0..<list.count).map(\.line) == [3, 4])
     #expect(list.missing(among: 2..<99).map(\.line) == [4])
     #expect(list.missing(among: 99..<100).isEmpty)
@@ -164,7 +164,7 @@ struct CaptionListTests {
     #expect(more.missing(among: 0..<2).map(\.path.text) == ["far/gone.mp4"])
   }
 
-  @Test("find a file whose path prints alike, if it is the only one; what is exact comes first")
+  @Test("a list finds a file whose path looks the same, if it is the only one; an exact match comes first")
   func alike() throws {
     let list = try list(
       "path,caption\ncaf\u{E9}/a.mp4,1\nb.mp4,2\nb.MP4,3\nc.Mp4,4\nd.mp4,5\nd.MP4,6\n")
@@ -180,7 +180,7 @@ struct CaptionListTests {
     }
   }
 
-  @Test("tell rows that are about no one file, though some print alike")
+  @Test("a list reports rows that match no single file, even if some look the same")
   func missingAlike() throws {
     let folder = try TemporaryFolder()
     for name in ["cafe\u{301}.mp4", "two.Mp4", "one.MP4", "one.Mp4"] { try folder.write(name) }
@@ -188,7 +188,7 @@ struct CaptionListTests {
     let list = try CaptionList(
       at: try folder.write("list.csv", Array(("path\n" + rows.joined(separator: "\n")).utf8)))
     #expect(list.missing(among: 0..<9).map(\.line) == [3, 4, 5, 6])
-    // A folder on the way is found as its files are.
+    // Folders on the way are matched like files.
     try folder.write("e\u{301}te\u{301}/x/u\u{308}.mp4")
     let below = try CaptionList(
       at: try folder.write(
@@ -196,7 +196,7 @@ struct CaptionListTests {
     #expect(below.missing(among: 0..<9).map(\.line) == [3])
   }
 
-  @Test("are read from files")
+  @Test("a list is read from a file")
   func reading() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("captions.csv", Array("path,music\nclip.mp4,M\n".utf8))
@@ -207,10 +207,10 @@ struct CaptionListTests {
   }
 }
 
-@Suite("Lists of names")
+@Suite("lists of names")
 struct FileListTests {
   @Test(
-    "names with a NUL after each",
+    "each name ends with a NUL",
     arguments: [
       ("a\0b c\0", ["a", "b c"]), ("a\0-b", ["a", "-b"]), ("", []), ("new\nline\0", ["new\nline"]),
     ])
@@ -218,14 +218,14 @@ struct FileListTests {
     #expect(try FileList.inputs(in: Array(text.utf8)).map(\.path.text) == expected)
   }
 
-  @Test("an empty name is an error that says which", arguments: ["\0", "a\0\0b\0", "a\0b\0\0"])
+  @Test("an empty name is an error that says which one", arguments: ["\0", "a\0\0b\0", "a\0b\0\0"])
   func empty(_ text: String) {
     #expect { try FileList.inputs(in: Array(text.utf8)) } throws: {
       ($0 as? SourceError)?.code == .invalidName
     }
   }
 
-  @Test("a name that is longer than any path is an error that says which, and does not repeat it")
+  @Test("a name longer than any path is an error that says which one without repeating it")
   func tooLong() throws {
     let longest = [UInt8](repeating: 0x78, count: 65_536)
     #expect(try FileList.inputs(in: longest + [0]).count == 1)
@@ -238,7 +238,7 @@ struct FileListTests {
     }
   }
 
-  @Test("are read from a file, whose names are any bytes")
+  @Test("a list is read from a file, and its names may have any bytes")
   func file() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("list", [0xFF, 0x00, 0x61])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelSource
 
-/// Names as the kernel gives them, which may be longer than `NAME_MAX` on file systems that count in UTF-16.
+/// Names from the kernel, which may be longer than `NAME_MAX` on file systems that count in UTF-16.
 @Suite struct NameListTests {
   @Test(arguments: [1, 3, 255, 256, 300, 765])
   func aNameIsAsLongAsItsEntry(_ length: Int) throws {
@@ -19,7 +19,7 @@ import Testing
     #expect(NameList.name(of: entry).elementsEqual(Array(repeating: UInt8(ascii: "n"), count: length)))
   }
 
-  /// What an entry does not hold is not read.
+  /// Nothing beyond the entry is read.
   @Test func anEntryWithoutAnEndEndsWithItself() throws {
     let offset = try #require(MemoryLayout<dirent>.offset(of: \.d_name))
     var entry = dirent()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("Opening what was found", .shortTime)
+@Suite("opening files that were found", .shortTime)
 struct OpeningTests {
   let folder: TemporaryFolder
 
@@ -28,7 +28,7 @@ struct OpeningTests {
     }
   }
 
-  @Test("gives the same file, whatever happens to the folder's name")
+  @Test("the same file is opened, whatever happens to the folder's name")
   func heldDirectory() throws {
     try folder.write("in/clip.mp4")
     let file = try #require(Walked(["in"], in: folder).files.first)
@@ -37,7 +37,7 @@ struct OpeningTests {
     #expect(try file.open().size == Int64(Sample.mp4.count))
   }
 
-  @Test("times beyond what nanoseconds hold are the last that do")
+  @Test("times out of the range of nanoseconds are clamped to it")
   func extremeTimes() throws {
     for seconds in Extremes.integers {
       for nanoseconds in [0, 999_999_999] {
@@ -49,13 +49,13 @@ struct OpeningTests {
         status.st_size = Int(seconds)
         let whole = Int128(seconds) * 1_000_000_000 + Int128(nanoseconds)
         let expected = min(max(whole, Int128(Int64.min)), Int128(Int64.max))
-        // What the seconds alone take beyond the end stays within a second of it.
+        // Clamping the seconds alone gives a result within a second of the limit.
         #expect(abs(Int128(FileIdentity(status).modifiedAt) - expected) < 1_000_000_000)
       }
     }
   }
 
-  @Test("refuses another file under the same name")
+  @Test("another file under the same name is refused")
   func replaced() throws {
     try folder.age("clip.mp4")
     let file = try found()
@@ -65,14 +65,14 @@ struct OpeningTests {
     #expect(code { _ = try file.open() } == .sourceChanged)
   }
 
-  @Test("refuses a file that was written to")
+  @Test("a file that was written to is refused")
   func written() throws {
     let file = try found()
     try folder.write("clip.mp4", Sample.mp4 + [1])
     #expect(code { _ = try file.open() } == .sourceChanged)
   }
 
-  @Test("refuses a link, a FIFO or a folder put in its place, without hanging")
+  @Test("a link, a FIFO or a folder in the file's place is refused without hanging")
   func swapped() throws {
     let file = try found()
     try folder.remove("clip.mp4")
@@ -86,7 +86,7 @@ struct OpeningTests {
     #expect(code { _ = try file.open() } == .isDirectory)
   }
 
-  @Test("reads by position, to the end and not beyond")
+  @Test("files are read by position, to the end and not beyond")
   func reading() throws {
     let handle = try found().open().handle
     #expect(try handle.head(4) == [0, 0, 0, 16])
@@ -101,7 +101,7 @@ struct OpeningTests {
     }
   }
 
-  @Test("tells when the file changes under it")
+  @Test("a change of the open file is detected")
   func changes() throws {
     let file = try found().open()
     let bytes = SourceFileBytes(file)
@@ -111,7 +111,7 @@ struct OpeningTests {
   }
 
   @Test(
-    "times that do not fit end at the last that does, and trap nobody",
+    "times out of range do not trap",
     arguments: [Int.max, 1 << 40, -1, Int.min])
   func absurdTimes(_ seconds: Int) throws {
     var times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 999_999_999)]
@@ -120,7 +120,7 @@ struct OpeningTests {
   }
 
   @Test(
-    "one component at a time gives the same answers as openat2",
+    "opening one component at a time gives the same results as openat2",
     arguments: ["clip.mp4", "./clip.mp4", "in/../clip.mp4"])
   func componentWalk(_ name: String) throws {
     try folder.folder("in")
@@ -129,7 +129,7 @@ struct OpeningTests {
     #expect(try stepped == PathLookup.find(path, from: nil, links: .refuse).status)
   }
 
-  @Test("one component at a time refuses links, and links out of the folder")
+  @Test("opening one component at a time refuses links, and links out of the folder")
   func componentWalkLinks() throws {
     try folder.write("in/real.mp4")
     try folder.link("in/link", to: ".")

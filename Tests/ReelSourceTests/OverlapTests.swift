@@ -3,7 +3,7 @@ import ReelSource
 import ReelTestSupport
 import Testing
 
-@Suite("Inputs that overlap, and ground that is skipped", .shortTime)
+@Suite("overlapping inputs and skipped folders", .shortTime)
 struct OverlapTests {
   let folder: TemporaryFolder
 
@@ -13,7 +13,7 @@ struct OverlapTests {
   }
 
   @Test(
-    "each file comes once, where it is met first",
+    "each file is reported once, where it is found first",
     arguments: [
       (["a", "a/b"], ["a/1.mp4", "a/b/2.mp4", "a/b/3.mp4"]),
       (["a/b", "a"], ["a/b/2.mp4", "a/b/3.mp4", "a/1.mp4"]),
@@ -28,14 +28,14 @@ struct OverlapTests {
     #expect(walked.failed.isEmpty)
   }
 
-  @Test("a file that was named comes, even where the folder around it excluded it")
+  @Test("a named file is reported even if the folder around it excludes it")
   func namedAfterExcluded() throws {
     let options = WalkOptions(filter: NameFilter(excluding: [try #require(GlobPattern("1.*"))]))
     #expect(
       Walked(["a", "a/1.mp4"], in: folder, options).candidates == ["a/b/2.mp4", "a/b/3.mp4", "a/1.mp4"])
   }
 
-  @Test("the library and the destination are never entered, nor what lies in them")
+  @Test("the library and the destination are never entered, nor anything in them")
   func skipped() throws {
     try folder.write("a/b/c/4.mp4")
     let library = try #require(DirectoryIdentity(at: folder.source("a/b")))
@@ -48,7 +48,7 @@ struct OverlapTests {
     }
   }
 
-  @Test("a folder that is not there has no identity")
+  @Test("a missing folder has no identity")
   func noIdentity() throws {
     #expect(DirectoryIdentity(at: folder.source("none")) == nil)
     #expect(DirectoryIdentity(at: folder.source("a/1.mp4")) == nil)

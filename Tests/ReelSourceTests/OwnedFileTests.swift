@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("The program's own files", .shortTime)
+@Suite("the program's own files", .shortTime)
 struct OwnedFileTests {
   let folder: TemporaryFolder
   let bytes = [UInt8](repeating: 7, count: 10_000)
@@ -21,7 +21,7 @@ struct OwnedFileTests {
     return OwnedFile(path: path, digest: digest, size: size)
   }
 
-  /// As a run finds and opens it.
+  /// Finds and opens the file as a run does.
   private func opened(_ file: OwnedFile) throws -> SourceFile {
     guard case .candidate(let found)? = SourceWalk(inputs: [SourceInput(file)]).next(upTo: 1).first else {
       throw SourceError(.notFound, "it was not found (a test)")
@@ -29,7 +29,7 @@ struct OwnedFileTests {
     return try found.open()
   }
 
-  @Test("are taken as they are, with the digest that was said, by one store once")
+  @Test("an owned file is used with its declared digest, and one store can take it over once")
   func taken() throws {
     let (file, source) = (try owned(), try opened(try owned()))
     let handle = try #require(source.handle as? OwnedHandle)
@@ -39,7 +39,7 @@ struct OwnedFileTests {
     #expect(handle.takeFile() == nil)
   }
 
-  @Test("are any files where somebody may still write to them")
+  @Test("an owned file that may still be written to is treated like any other file")
   func writer() throws {
     let file = try owned()
     let writer = open(file.path.text, O_RDWR)
@@ -53,13 +53,13 @@ struct OwnedFileTests {
     #expect(try opened(try owned(0o660)).handle is OpenedFile)
   }
 
-  @Test("have the size that was said")
+  @Test("an owned file must have its declared size")
   func size() throws {
     let file = try owned(size: 9_999)
     #expect { _ = try opened(file) } throws: { ($0 as? SourceError)?.code == .sourceChanged }
   }
 
-  @Test("are none behind a link")
+  @Test("an owned file is not accepted behind a link")
   func link() throws {
     let file = try owned()
     try #require(symlink(file.path.text, folder.path + "/link") == 0)
@@ -68,7 +68,7 @@ struct OwnedFileTests {
     #expect(throws: SourceError.self) { try opened(linked) }
   }
 
-  @Test("are unchanged by a name and a mode, and changed by whoever writes all the same")
+  @Test("a new name or mode does not count as a change; a write does")
   func unchanged() throws {
     let file = try owned()
     let handle = try #require(try opened(file).handle as? OwnedHandle)
@@ -79,7 +79,7 @@ struct OwnedFileTests {
     #expect { try handle.checkUnchanged() } throws: { ($0 as? SourceError)?.code == .sourceChanged }
   }
 
-  @Test("are not left alone for having been written just now")
+  @Test("an owned file does not have to settle")
   func settle() throws {
     var options = WalkOptions()
     options.settle = .seconds(60)

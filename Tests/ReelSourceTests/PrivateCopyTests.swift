@@ -7,7 +7,7 @@ import ReelTestSupport
 import Synchronization
 import Testing
 
-@Suite("Private copies", .shortTime)
+@Suite("private copies", .shortTime)
 struct PrivateCopyTests {
   let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ struct PrivateCopyTests {
   }
 
   @Test(
-    "have the source's bytes and their digest, whatever its length",
+    "a copy has the source's bytes and their digest, whatever its length",
     arguments: [0, 1, 4095, 4096, 262_143, 262_144, 262_145, 2_621_440, 3_000_001])
   func lengths(_ count: Int) throws {
     var draws = SplitMix64(seed: 1)
@@ -37,7 +37,7 @@ struct PrivateCopyTests {
   }
 
   @Test(
-    "hold what was hashed when the source changes, and can't be written to any more",
+    "a copy keeps the bytes that were hashed when the source changes, and can't be written to any more",
     arguments: [10_000, 2_000_000])
   func changed(_ count: Int) throws {
     let file = try source([UInt8](repeating: 7, count: count))
@@ -52,7 +52,7 @@ struct PrivateCopyTests {
   }
 
   @Test(
-    "of a file with holes have its bytes and its digest, and take no more room",
+    "a copy of a file with holes has its bytes and digest and takes no more space",
     arguments: [0, 1 << 20, 3 << 20])
   func sparse(_ at: Int) throws {
     let folder = try TemporaryFolder()
@@ -71,7 +71,7 @@ struct PrivateCopyTests {
     #expect(status.st_size == 4 << 20 && status.st_blocks <= 1024)
   }
 
-  @Test("of a large file with a hole at its beginning take no more room than it")
+  @Test("a copy of a large file that begins with a hole takes no more space than the file")
   func sparseAndLarge() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("f.mp4", [])
@@ -86,14 +86,14 @@ struct PrivateCopyTests {
     #expect(status.st_size == 60 << 20 && Int64(status.st_blocks) * 512 <= 21 << 20)
   }
 
-  @Test("leave no name behind, even while they are held")
+  @Test("a copy never has a name, even while it is open")
   func nameless() throws {
     let copy = try PrivateCopy.make(of: try source([1, 2, 3]), in: TemporaryStaging(folder: folder.path))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["f.mp4"])
     withExtendedLifetime(copy) {}
   }
 
-  /// Bytes that are others each time they are read, though no state of the file tells.
+  /// Bytes that differ with each read, although the file's state never changes.
   private struct Flickering: SourceHandle {
     let reads = Counter()
     let identity: FileIdentity
@@ -117,7 +117,7 @@ struct PrivateCopyTests {
     }
   }
 
-  @Test("have the digest of what they hold when every look at the source shows other bytes")
+  @Test("a copy has the digest of its own bytes, even if every read of the source returns others")
   func flickering() throws {
     let real = try source([UInt8](repeating: 0, count: 600_000))
     let file = SourceFile(
@@ -129,8 +129,8 @@ struct PrivateCopyTests {
     #expect(try content(of: copy, count: 600_000) == held)
   }
 
-  /// What the source is while it is copied, seen from its descriptor: another length.
-  @Test("of a source that became shorter or longer are none", arguments: [599_999, 600_001])
+  /// The descriptor has another length than the source had when it was found.
+  @Test("a source that became shorter or longer is not copied", arguments: [599_999, 600_001])
   func otherLength(_ count: Int) throws {
     let real = try source([UInt8](repeating: 0, count: 600_000))
     let file = SourceFile(
@@ -143,14 +143,14 @@ struct PrivateCopyTests {
     }
   }
 
-  @Test("end when cancelled")
+  @Test("copying ends when it is cancelled")
   func cancelled() throws {
     let file = try source([1])
     #expect(
       try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path), isCancelled: { true }) == nil)
   }
 
-  @Test("that are small are in memory, as many as it is to hold; the others are in the folder")
+  @Test("small copies are kept in memory up to a limit; others are in the folder")
   func inMemory() throws {
     let staging = TemporaryStaging(folder: folder.path)
     func isInMemory(_ file: any StagedFile) throws -> Bool {
@@ -162,13 +162,13 @@ struct PrivateCopyTests {
     #expect(try !isInMemory(staging.makeFile()))
     var many: [any StagedFile] = []
     for _ in 0..<40 { many.append(try staging.makeFile(upTo: 1 << 20)) }
-    // Tests beside this one may have some of it.
+    // Concurrent tests may use some of the limit.
     #expect(try (16...32).contains(many.filter(isInMemory).count))
     many = []
     #expect(try isInMemory(staging.makeFile(upTo: 1 << 20)))
   }
 
-  @Test("that can't be made name the folder and what to do")
+  @Test("a copy that can't be made names the folder and says what to do")
   func noFolder() throws {
     let file = try source([UInt8](repeating: 1, count: 2_000_000))
     let staging = TemporaryStaging(folder: folder.path + "/nowhere")

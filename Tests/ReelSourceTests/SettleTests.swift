@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("What was changed a moment ago is left alone", .shortTime)
+@Suite("recently changed files are left alone", .shortTime)
 struct SettleTests {
   let folder: TemporaryFolder
   private let now = Date(timeIntervalSince1970: 1_700_000_000)
@@ -29,7 +29,7 @@ struct SettleTests {
   }
 
   @Test(
-    "only what lies within the time, on either side: a clock that is ahead keeps no file for ever",
+    "a file is left alone only within the period, on either side: a clock that is ahead blocks no file forever",
     arguments: [
       (-86_400, false), (-61, false), (-60, false), (-59, true), (0, true), (59, true), (60, false),
       (86_400, false), (31_536_000, false),
@@ -46,7 +46,7 @@ struct SettleTests {
     #expect(Walked(all: folder, none).candidates == ["clip.ts"])
   }
 
-  @Test("of a run that takes long, what was changed since it began is left alone, too")
+  @Test("in a long run, files changed since its start are left alone, too")
   func longRun() throws {
     try write("before.ts", changed: -3700)
     try write("just-before.ts", changed: -3601)
@@ -58,7 +58,7 @@ struct SettleTests {
     #expect(walked.leftAlone == ["just-before.ts", "long-ago-in-the-run.ts"])
   }
 
-  @Test("what is no video is ignored as ever, and each file that is passed by is told with the reason")
+  @Test("other files are ignored as usual, and each skipped file is reported with its reason")
   func reasons() throws {
     for name in ["a.mp4", "b.mp4", "a.json", "n.txt", ".h.mp4", "x.mp4.part", "out.mp4", "lost+found/c.mp4"] {
       try write(
@@ -80,7 +80,7 @@ struct SettleTests {
     #expect(Set(walked.ignored + walked.leftAlone) == Set(reasons.keys))
   }
 
-  @Test("what lies below a bucket is passed by for the reason of the first folder on the way")
+  @Test("a path below a bucket is skipped for the reason of the first folder on the way")
   func way() throws {
     var options = options
     options.filter = NameFilter(excluding: [try #require(GlobPattern(Array("out*".utf8)))])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ReelSource
 
-/// No test waits: times are made up.
-@Suite("Files that settle")
+/// No test waits: the times are simulated.
+@Suite("settling files")
 struct SettlingFilesTests {
   private let path = SourcePath("drop/a.mp4")
 
@@ -13,7 +13,7 @@ struct SettlingFilesTests {
     FileIdentity(device: 1, inode: number, size: size, modifiedAt: size, changedAt: size)
   }
 
-  @Test("one that its writer has closed is settled at once, any other when it has not changed for a while")
+  @Test("a closed file is settled at once, any other after it has not changed for a while")
   func settles() {
     var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
     #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(1)) == .settled(.zero))
@@ -30,7 +30,7 @@ struct SettlingFilesTests {
     #expect(files.count == 0)
   }
 
-  @Test("one that lay there before is settled by its own times")
+  @Test("a file that existed before is settled by its own times")
   func old() {
     var files = SettlingFiles()
     #expect(files.saw(path, state(1), age: .seconds(1), isClosed: false, at: .zero) == .waits)
@@ -40,7 +40,7 @@ struct SettlingFilesTests {
   }
 
   @Test(
-    "one that was settled is not settled again before it has changed, was forgotten, or was not dealt with")
+    "a settled file is not settled again unless it has changed, was forgotten or is to be retried")
   func known() {
     var files = SettlingFiles()
     _ = files.saw(path, state(1), age: .zero, isClosed: true, at: .zero)
@@ -57,7 +57,7 @@ struct SettlingFilesTests {
         == .settled(.seconds(60)))
   }
 
-  @Test("one that looks cut off is settled again after a longer rest, and no third time")
+  @Test("a file that looks cut off is settled again after a longer rest, but not a third time")
   func cutOff() {
     var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
     _ = files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(100))
@@ -68,13 +68,13 @@ struct SettlingFilesTests {
     #expect(
       files.saw(path, state(1), age: .zero, isClosed: false, at: .seconds(130)) == .settled(.seconds(30)))
     #expect(files.looksCutOff(path, state(1), after: .seconds(30), at: .seconds(130)) == false)
-    // Its writer goes on: everything begins anew.
+    // The writer continues, so everything starts over.
     _ = files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(131))
     #expect(files.looksCutOff(path, state(2), after: .zero, at: .seconds(131)) == true)
     #expect(files.saw(path, state(3), age: .zero, isClosed: true, at: .seconds(132)) == .settled(.zero))
   }
 
-  @Test("one that changed while it was dealt with has to rest, however often its writer closes it")
+  @Test("a file that changed while it was handled has to rest, however often its writer closes it")
   func changed() {
     var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
     #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
@@ -84,11 +84,11 @@ struct SettlingFilesTests {
     #expect(files.due(upTo: 9, at: .seconds(3)) == [])
     #expect(files.due(upTo: 9, at: .seconds(4)) == [path])
     #expect(files.saw(path, state(3), age: .zero, isClosed: false, at: .seconds(4)) == .settled(.seconds(2)))
-    // Then it is as any other.
+    // Afterwards it is treated like any other.
     #expect(files.saw(path, state(4), age: .zero, isClosed: true, at: .seconds(9)) == .settled(.zero))
   }
 
-  @Test("what can't be opened is told once")
+  @Test("a file that can't be opened is reported once")
   func unreachable() {
     var files = SettlingFiles()
     #expect(files.isUnreachable(path) == true)
@@ -96,7 +96,7 @@ struct SettlingFilesTests {
     #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
   }
 
-  @Test("what a listing did not see is forgotten")
+  @Test("a file missing from a listing is forgotten")
   func listings() {
     var files = SettlingFiles()
     let other = SourcePath("b")
@@ -106,7 +106,7 @@ struct SettlingFilesTests {
     #expect(files.saw(other, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
   }
 
-  /// A writer of one file: it writes at these seconds, and closes it or not.
+  /// A writer of one file, with the seconds at which it writes, and whether it closes the file.
   private struct Writer {
     let path: SourcePath
     var writes: ArraySlice<Int>
@@ -114,14 +114,14 @@ struct SettlingFilesTests {
     var size: Int64 = 0
   }
 
-  @Test("in a week of writers each file is settled once after its last change, and nothing is left waiting")
+  @Test("in a simulated week each file is settled once after its last change, and nothing is left waiting")
   func week() throws {
     let seed = TestSeed.drawn()
     var draws = SplitMix64(seed: seed)
     let week = 7 * 24 * 3600
     var writers = (0..<5000).map { number in
       let begin = Int(draws.next() % UInt64(week - 4000))
-      // Pauses are shorter than it takes to settle, so that none is settled too early.
+      // Pauses are shorter than the settling time, so that no file is settled too early.
       let pauses = (0..<Int(draws.next() % 40)).map { _ in Int(draws.next() % 90) }
       let times = pauses.reduce(into: [begin]) { $0.append(($0.last ?? 0) + 1 + $1) }
       return Writer(path: SourcePath("drop/\(number).mp4"), writes: times[...], closes: draws.next() % 2 == 0)

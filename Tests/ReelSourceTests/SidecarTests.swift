@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("Sidecars", .shortTime)
+@Suite("sidecars", .shortTime)
 struct SidecarTests {
   let folder: TemporaryFolder
 
@@ -28,7 +28,7 @@ struct SidecarTests {
     }
   }
 
-  @Test("give words; the author only where it is trusted; what is not known means nothing")
+  @Test("a sidecar supplies metadata, the author only if trusted; unknown keys have no effect")
   func words() throws {
     #expect(try words() == nil)
     let json =
@@ -41,7 +41,7 @@ struct SidecarTests {
   }
 
   @Test(
-    "whose names print like their video's are found: capitals of the extension, accents apart from their letters",
+    "a sidecar whose name looks like its video's is found, whatever the extension's case or the form of accents",
     arguments: [
       ("CLIP.MP4", "CLIP.JSON"), ("clip2.mp4", "clip2.Json"), ("cafe\u{301}.mp4", "caf\u{E9}.json"),
       ("caf\u{E9}.mp4", "cafe\u{301}.JSON"), ("\u{AC00}.mov", "\u{1100}\u{1161}.json"),
@@ -54,14 +54,14 @@ struct SidecarTests {
     #expect(walked.orphans == [])
     let file = try #require(walked.files.first)
     #expect(try Sidecar.metadata(beside: file, trustAuthor: false) == PostMetadata(caption: "Sea"))
-    // It goes with its video.
+    // The sidecar moves with its video.
     try folder.folder("done")
     try FileDisposal(.move(folder.source("done"))).apply(to: file)
     #expect(Walked(["a"], in: folder).order.isEmpty && Walked(["done"], in: folder).candidates.count == 1)
     #expect(folder.source("done").appending(sidecar.utf8).exists)
   }
 
-  @Test("whose name is exactly the video's come first; several that print alike are told, not chosen from")
+  @Test("a sidecar with exactly the video's name comes first; of several that look alike none is chosen")
   func severalAlike() throws {
     for (name, caption) in [
       ("clip.json", "exact"), ("clip.JSON", "capital"), ("other.JSON", "1"), ("other.Json", "2"),
@@ -75,13 +75,13 @@ struct SidecarTests {
     #expect(error?.code == .sidecarInvalid && error?.message.contains("other.JSON, other.Json") == true)
   }
 
-  @Test("that lie beside no video are told, and nothing else is")
+  @Test("sidecars without a video are reported, and no other files are")
   func orphans() throws {
     let ours = Array(#"{"caption":"Sea","author":null}"#.utf8)
     for name in ["clip.json", "lone.json", "sub.json", "bare.json"] {
       try folder.write(name, ours)
     }
-    // As long as something else has the name, nobody knows that it is no video.
+    // As long as another file has the name, it may be a video.
     for name in ["sub.txt", "bare"] { try folder.write(name, Array("[1]".utf8)) }
     try folder.write("spaced.json", Array("\n {\n  \"authorName\" : \"A\" }".utf8))
     try folder.write("marked.json", Array("\u{FEFF}".utf8) + ours)
@@ -96,7 +96,7 @@ struct SidecarTests {
     #expect(walked.candidates == ["clip.mp4"])
   }
 
-  @Test("of the name of a video elsewhere are orphans, and those that a filter leaves out are not looked at")
+  @Test("a sidecar named like a video in another folder is an orphan; one that a filter excludes is ignored")
   func orphansElsewhere() throws {
     let ours = Array(#"{"music":"M"}"#.utf8)
     try folder.folder("a")
@@ -107,7 +107,7 @@ struct SidecarTests {
     #expect(Walked(all: folder, WalkOptions(filter: filter)).orphans == [])
   }
 
-  @Test("with a byte order mark or nulls, or nothing at all")
+  @Test("a sidecar may have a byte order mark or nulls, or be empty")
   func tolerated() throws {
     try folder.write("clip.json", Array("\u{FEFF}{\"caption\": null, \"music\": \"M\"}\n".utf8))
     #expect(try words() == PostMetadata(music: "M"))
@@ -118,7 +118,7 @@ struct SidecarTests {
   }
 
   @Test(
-    "that are broken say where",
+    "an invalid sidecar is an error with its place",
     arguments: [
       ("{\"caption\": 3}", "caption"), ("{\"author\": [\"x\"]}", "author"), ("[]", "object"),
       ("\"x\"", "object"),
@@ -133,7 +133,7 @@ struct SidecarTests {
     #expect(try #require(message()).contains(place))
   }
 
-  @Test("that are not UTF-8, too large, a link, a folder or a FIFO")
+  @Test("a sidecar that is not UTF-8, too large, a link, a folder or a FIFO is unusable")
   func unusable() throws {
     try folder.write("clip.json", Array("{\"caption\":\"".utf8) + [0xFF] + Array("\"}".utf8))
     #expect(try #require(message()).contains("UTF-8"))
@@ -153,7 +153,7 @@ struct SidecarTests {
   }
 
   @Test(
-    "are named after the video",
+    "a sidecar is named after its video",
     arguments: [
       ("clip.mp4", "clip.json"), ("clip", "clip.json"), (".clip", ".clip.json"), ("a.b.mov", "a.b.json"),
       ("clip.", "clip.json"),
@@ -162,7 +162,7 @@ struct SidecarTests {
     #expect(Sidecar.name(for: Array(video.utf8)) == Array(sidecar.utf8))
   }
 
-  @Test("a file is not its own sidecar, and a name that grows too long has none")
+  @Test("a file is not its own sidecar, and an overlong name has none")
   func edges() throws {
     let json = try FoundFile.named(try folder.write("x.json", Sample.mp4), followLinks: false)
     #expect(try Sidecar.metadata(beside: json, trustAuthor: true) == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("What a walk takes, and in which order", .shortTime)
+@Suite("what a walk finds, and in which order", .shortTime)
 struct SourceWalkTests {
   let folder: TemporaryFolder
 
@@ -14,7 +14,7 @@ struct SourceWalkTests {
     folder = try TemporaryFolder()
   }
 
-  @Test("names in byte order within each folder, depth first")
+  @Test("a walk is depth first, with names in byte order within each folder")
   func order() throws {
     for name in ["b.mp4", "a/z.mp4", "a.mp4", "a/b/c.mp4", "B.mp4", "ä.mp4", "a-b.mp4"] {
       try folder.write(name)
@@ -24,7 +24,7 @@ struct SourceWalkTests {
     #expect(walked.failed.isEmpty)
   }
 
-  @Test("a name or the bytes claim to be a video; all else is ignored")
+  @Test("a file is a candidate by its name or its bytes; all others are ignored")
   func claims() throws {
     try folder.write("claims.mp4", Sample.text)
     try folder.write("is one without saying", Sample.mp4)
@@ -47,7 +47,7 @@ struct SourceWalkTests {
   }
 
   @Test(
-    "what was thrown away, and what a system keeps for itself, is not entered unless that is asked for",
+    "trash and system folders are not entered unless they are named",
     arguments: [
       "#recycle", "@Recycle", "@eaDir", "$RECYCLE.BIN", "RECYCLER", "System Volume Information", "lost+found",
       "_UNPACK_Some.Show", "_unpack", "_FAILED_x", "FOUND.000", "#snapshot", "Network Trash Folder",
@@ -63,12 +63,12 @@ struct SourceWalkTests {
     var options = WalkOptions()
     options.includesTrash = true
     #expect(Walked(["a"], in: folder, options).candidates.count == (name.hasPrefix(".") ? 0 : 2))
-    // Named itself, it is a folder like any other.
+    // A folder that is named itself is walked like any other.
     #expect(Walked(["a/" + name], in: folder).candidates == ["a/\(name)/x/clip.mp4"])
   }
 
   @Test(
-    "names of what is not done are known",
+    "the names of unfinished files are known",
     arguments: [
       "a.mp4.!qB", "a.mp4.ut", "a.mp4.!ut", "a.mp4.bc!", "a.mp4.tacitpart", "a.mp4.uploading",
       "a.mp4.incomplete",
@@ -81,7 +81,7 @@ struct SourceWalkTests {
   }
 
   @Test(
-    "what has something behind a video's extension, or before it, is no video where files are awaited; elsewhere it is told",
+    "a name with something around a video's extension is skipped where files are still arriving; elsewhere it is flagged",
     arguments: [
       "a.mp4.6eF3bA1c", "a.mp4_exiftool_tmp", "a.mp4~", "a.MP4.xyz", "a.f137.mp4", "a.temp.mp4",
       "a.fhls-720.mp4",
@@ -102,7 +102,7 @@ struct SourceWalkTests {
   }
 
   @Test(
-    "a name that two trades share claims nothing: TypeScript is not a video, a page in place of one is a failure"
+    "a name shared with another format is no claim: TypeScript is not a video, but a web page in a video's place fails"
   )
   func sharedNames() throws {
     let transport = (0..<400).flatMap { _ in [0x47] + [UInt8](repeating: 0xFF, count: 187) }
@@ -133,7 +133,8 @@ struct SourceWalkTests {
     #expect(Walked(["x.mp4"], in: folder).candidates == ["x.mp4/clip.mp4"])
   }
 
-  @Test("a folder named like an unfinished download is walked, one that is an unfinished video is not")
+  @Test(
+    "a folder named like an unfinished download is walked, unless its name is that of an unfinished video")
   func folderNamedLikeDownload() throws {
     let unfinished = ["a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2"]
     for name in ["old.part"] + unfinished { try folder.write(name + "/clip.mp4") }
@@ -142,7 +143,7 @@ struct SourceWalkTests {
     #expect(Set(walked.ignored) == Set(unfinished))
   }
 
-  @Test("what the user named is a candidate, whatever it is called")
+  @Test("what the user named is a candidate, whatever its name")
   func named() throws {
     try folder.write(".hidden", Sample.text)
     try folder.write("notes.txt", Sample.text)
@@ -152,7 +153,7 @@ struct SourceWalkTests {
     #expect(walked.files.allSatisfy { $0.wasNamed })
   }
 
-  @Test("a FIFO, a socket's place and a device: reported where they claim to be videos, and never opened")
+  @Test("FIFOs, sockets and devices are reported if named like videos, and never opened")
   func special() throws {
     try folder.fifo("pipe.mp4")
     try folder.fifo("pipe")
@@ -168,7 +169,7 @@ struct SourceWalkTests {
     #expect(following.failed == ["null.mp4": .notRegular])
   }
 
-  @Test("no such path, a file as a folder, an empty name, a NUL, a name too long")
+  @Test("a missing path, a file as a folder, an empty name, a NUL and an overlong name are errors")
   func impossible() throws {
     try folder.write("a.mp4")
     let long = String(repeating: "n", count: 256)
@@ -183,7 +184,7 @@ struct SourceWalkTests {
     #expect(Walked(empty, in: folder).failed == ["": .invalidName])
   }
 
-  @Test("names of every sort keep their bytes, and open")
+  @Test("names of every kind keep their bytes and can be opened")
   func strangeNames() throws {
     let names: [[UInt8]] = [
       Array("new\nline.mp4".utf8), Array("-dash.mp4".utf8), [0xFF, 0xFE] + Array(".mp4".utf8),
@@ -198,7 +199,7 @@ struct SourceWalkTests {
     #expect(Walked(named, in: folder).candidates.count == names.count)
   }
 
-  @Test("an unreadable folder and file fail alone", .enabled(if: geteuid() != 0, "root may read everything"))
+  @Test("an unreadable folder or file fails alone", .enabled(if: geteuid() != 0, "root may read everything"))
   func unreadable() throws {
     try folder.write("shut/a.mp4")
     try folder.write("b.mp4")
@@ -209,7 +210,9 @@ struct SourceWalkTests {
     #expect(walked.failed == ["shut": .denied])
   }
 
-  @Test("a thousand files in one folder come in order, in any batches", arguments: [1, 3, 1000, 5000])
+  @Test(
+    "a thousand files in one folder are found in order, in batches of any size",
+    arguments: [1, 3, 1000, 5000])
   func many(batch: Int) throws {
     let names = (0..<1000).map { String(format: "%04d.mp4", ($0 * 7919) % 1000) }
     for name in names { try folder.write(name) }
@@ -218,7 +221,8 @@ struct SourceWalkTests {
   }
 
   @Test(
-    "a link to another folder is told, as it may hold videos; one to a folder that is walked anyway is not")
+    "a link to another folder is reported, as it may contain videos; one to a folder that is walked anyway is not"
+  )
   func linkedFolders() throws {
     let other = try TemporaryFolder()
     try other.folder("2024")
@@ -231,7 +235,7 @@ struct SourceWalkTests {
     let walked = Walked(all: folder)
     #expect(walked.candidates == ["2023/a.mp4"])
     #expect(walked.failed == ["2024": .isLink])
-    // As it is advised.
+    // As the message advises.
     let both = [folder.source, other.source("2024")].map { SourceInput(path: $0) }
     #expect(Walked(SourceWalk(inputs: both, options: WalkOptions()), in: folder).failed.isEmpty)
     var own = WalkOptions()

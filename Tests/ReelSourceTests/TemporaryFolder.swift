@@ -9,14 +9,14 @@ extension TemporaryFolder {
 
   func source(_ name: String) -> SourcePath { source.appending(name.utf8) }
 
-  /// Writes a file, and the folders on the way to it.
+  /// Writes a file, and creates the folders on the way to it.
   @discardableResult
   func write(_ name: String, _ bytes: [UInt8] = Sample.mp4) throws -> SourcePath {
     try write(bytes, to: name)
     return source(name)
   }
 
-  /// Writes a file whose name is any bytes.
+  /// Writes a file with any bytes as its name.
   @discardableResult
   func write(nameBytes: [UInt8], _ bytes: [UInt8] = Sample.mp4) throws -> SourcePath {
     let path = source.appending(nameBytes)
@@ -27,8 +27,8 @@ extension TemporaryFolder {
     return path
   }
 
-  /// Lets a file be of 2020: one that is written at once after it could have its time, where time goes in ticks, and
-  /// even its number.
+  /// Sets a file's time to 2020. A file written right after it could otherwise have the same time, where clocks tick
+  /// coarsely, and even the same inode number.
   func age(_ name: String) throws {
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_600_000_000)], ofItemAtPath: path + "/" + name)

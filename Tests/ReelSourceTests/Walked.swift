@@ -2,7 +2,7 @@ import ReelCore
 import ReelSource
 import ReelTestSupport
 
-/// What a walk gave, by kind; paths from the folder of the test.
+/// The results of a walk by kind, with paths relative to the test's folder.
 struct Walked {
   var candidates: [String] = []
   var ignored: [String] = []
@@ -10,7 +10,7 @@ struct Walked {
   var orphans: [String] = []
   var failed: [String: SourceError.Code] = [:]
   var files: [FoundFile] = []
-  /// Every item in order.
+  /// Every result in order.
   var order: [String] = []
 
   init(_ walk: SourceWalk, in folder: TemporaryFolder, batch: Int = 7) {

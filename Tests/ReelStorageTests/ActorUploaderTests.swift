@@ -5,22 +5,22 @@ import ReelStorageTesting
 import ReelTestSupport
 import Testing
 
-@Suite("An actor as an uploader", .shortTime)
+@Suite("an actor as an uploader", .shortTime)
 struct ActorUploaderTests {
-  @Test("one that reads elsewhere keeps every promise", arguments: UploaderContractTest.all)
+  @Test("an actor that reads the source elsewhere keeps every promise", arguments: UploaderContractTest.all)
   func promises(_ promise: UploaderContractTest) async throws {
     let uploader = ActorUploader(readsOnItself: false)
     try await promise.check(StoreUnderTest(largeSize: 1 << 20) { uploader })
   }
 
   @Test(
-    "one that reads on itself is told so, and not waited for",
+    "an actor that reads the source on itself is reported as such, without waiting for it",
     arguments: ["upload.onlyWholeIsSeen", "prepare.sparesOthers"])
   func readsOnItself(_ name: String) async throws {
     let promise = try #require(UploaderContractTest.all.first { $0.name == name })
     let uploader = ActorUploader(readsOnItself: true)
     var store = StoreUnderTest(largeSize: 1 << 20) { uploader }
-    // However long it is: an actor that is held up has no answer.
+    // The patience does not matter: a blocked actor never answers.
     store.patience = .milliseconds(1)
     let violation = await #expect(throws: ContractViolation.self) { try await promise.check(store) }
     #expect(violation?.detail.contains("must not read on the actor itself") == true)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelStorage
 
-/// Adapters that misbehave, as processes.
+/// Misbehaving adapters, run as real processes.
 @Suite struct AdapterProcessTests {
   private func source(_ size: Int = 1000) throws -> UploadSource {
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
@@ -19,7 +19,7 @@ import Testing
 
   private func key() throws -> ObjectKey { try #require(ObjectKey("k.mp4")) }
 
-  /// The error of an upload by an adapter that does `body`.
+  /// The error of an upload by an adapter whose script is `body`.
   private func failure(
     of body: String, environment: [String: String] = [:], allowing: [String] = [],
     silence: Duration = .seconds(60)
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "each way to fail has its code",
+    "each kind of failure has its code",
     arguments: [
       ("exit 1", UploadError.Code.interrupted), ("exit 0", .interrupted), ("no-such-command", .storeUnusable),
       ("kill -9 $$", .interrupted), ("echo nonsense", .storeUnusable), ("yes", .storeUnusable),
@@ -90,7 +90,7 @@ import Testing
     try await uploader.prepare()
   }
 
-  /// A program that hosts Reel may wait for every child there is.
+  /// A program that embeds Reel may call wait for any of its children.
   @Test func oneThatSomebodyElseCollectedHasEnded() async throws {
     let folder = try AdapterFolder()
     let path = try folder.adapter("echo \"$$\"; read -r more")
@@ -115,7 +115,7 @@ import Testing
     #expect(error?.code == .storeUnusable && error?.message.contains("exit status was lost") == true)
   }
 
-  /// Where the kernel collects children by itself, how an adapter ends is lost: none is started.
+  /// Where the kernel reaps children by itself, an adapter's exit status is lost, so none is started.
   @Test func noneIsStartedWhereChildrenAreIgnored() async throws {
     let folder = try AdapterFolder()
     let program = try folder.adapter("echo '{\"type\":\"result\",\"protocol\":1}'")
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test(
-    "what its store keeps is told in its own words, made harmless",
+    "what the store keeps is reported in the adapter's own words, without control characters or secrets",
     arguments: ["", ",\"remains\":\"v\\u001b7 of %s\""])
   func remains(_ words: String) async throws {
     let folder = try AdapterFolder()
@@ -177,7 +177,8 @@ import Testing
     #expect(said.code == .denied && said.message.hasSuffix("‹MINE› is wrong"))
   }
 
-  /// Wherever its words are quoted, and however long they are: what is cut first can't be found.
+  /// Wherever the adapter's words are quoted, and however long they are: a secret that was truncated first could not
+  /// be found any more.
   @Test(arguments: [
     "printf '%s\\n' \"$REEL_ADAPTER_TOKEN\"", "printf '{\"type\":\"%s\"}\\n' \"$REEL_ADAPTER_TOKEN\"",
     "printf '{\"type\":\"error\",\"code\":\"%s\"}\\n' \"$REEL_ADAPTER_TOKEN\"",
@@ -206,7 +207,7 @@ import Testing
     let object = try await uploader.upload(try source(), to: try key()) { _ in }
     #expect(object.url == "https://media.example/k.mp4")
     let words = try String(contentsOfFile: seen, encoding: .utf8)
-    // 4 is the listing's own, 10 the shell's.
+    // 4 is the directory listing's own, 10 the shell's.
     let numbers = words.split(separator: "\n").first?.split(separator: " ").compactMap { Int($0) } ?? []
     #expect(numbers.starts(with: [0, 1]) && Set(numbers).subtracting([0, 1, 2, 3, 4, 10]) == [], "\(words)")
     #expect(words.contains("PATH REEL_ADAPTER_FOLDER {\"commit\":true}"), "\(words)")
@@ -216,7 +217,7 @@ import Testing
 
   @Test func oneThatFallsSilentIsEndedWithAllThatItStarted() async throws {
     let (source, key) = (try source(), try key())
-    // On a busy machine it may not have started them all before it is given up: then it gets more time.
+    // On a busy machine the adapter may not have started all of them before the deadline: then it gets more time.
     for silence in [3, 30, 120] {
       let folder = try AdapterFolder()
       let list = folder.path(of: "processes")
@@ -263,7 +264,7 @@ import Testing
     try await expectGone(list, count: 2)
   }
 
-  /// Bytes that keep coming give no more time to an adapter that was asked to end.
+  /// Bytes that keep arriving do not extend the deadline of an adapter that was told to stop.
   @Test func cancellingEndsOneThatIsReadBackAndGoesOnWriting() async throws {
     let folder = try AdapterFolder()
     let ready = folder.path(of: "ready")
@@ -281,7 +282,7 @@ import Testing
     #expect(error.code == .cancelled)
   }
 
-  /// It is cancelled between the commit and the claim.
+  /// The run is cancelled between the commit and the adapter's claim.
   @Test func whatItClaimsWronglyIsRemovedInACancelledRun() async throws {
     let folder = try AdapterFolder()
     let (committed, goOn, removed) = (
@@ -338,13 +339,13 @@ import Testing
     #expect(error?.code == .interrupted)
   }
 
-  /// The numbers in the file at `list`; none where it is not there.
+  /// The process IDs in the file at `list`; empty if there is no such file.
   private func listed(in list: String) -> [Int32] {
     let text = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").compactMap { Int32($0) }
   }
 
-  /// Every process whose number is in the file at `list` is gone, or is about to be.
+  /// Expects that every process listed in the file at `list` ends soon.
   private func expectGone(_ list: String, count: Int) async throws {
     let numbers = listed(in: list)
     #expect(numbers.count == count)
@@ -358,14 +359,14 @@ import Testing
     }
   }
 
-  /// Dead, and not collected by whoever inherits orphans here.
+  /// Whether the process is dead, but not yet reaped by the process that adopts orphans here.
   private static func isZombie(_ number: Int32) -> Bool {
     let text = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
     return text.split(separator: ")").last?.hasPrefix(" Z") ?? false
   }
 }
 
-/// A file whose change shows only in the last look.
+/// A file whose change shows only at the last check.
 private final class ChangingFile: ByteSource {
   private let file: FileHandle
   var descriptor: Int32? { file.fileDescriptor }

@@ -2,8 +2,8 @@ import Reel
 import ReelTestSupport
 import Testing
 
-@Suite("A store by its address") struct AddressedStoreTests {
-  @Test("a folder without posts need not be there, and is made when it is prepared")
+@Suite("a store made from its address") struct AddressedStoreTests {
+  @Test("a folder without posts need not exist, and is created when it is prepared")
   func folder() async throws {
     let folder = try TemporaryFolder()
     let store = try await AddressedStore.open(
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "what is the address of no store",
+    "an address of no store is rejected",
     arguments: [
       ("", .empty), ("gopher://host", .unsupported), ("tus+https://host/?a", .notAServer),
       ("command:a%0", .notAPath), ("firebase://B", .notABucket),

@@ -2,7 +2,7 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// A store that keeps its promises but for one mistake of the kind that authors make.
+/// A store that keeps its promises except for one typical mistake.
 final class BrokenUploader: Uploader {
   enum Mistake: String, CaseIterable, Sendable {
     case overwrites, leavesPartsOnThrow, showsPartsMidway, liesAboutSize, liesAboutKey, dropsTheEnd
@@ -14,15 +14,15 @@ final class BrokenUploader: Uploader {
       silentMessages
   }
 
-  /// What the uploaders of one store share.
+  /// The state shared by the uploaders of one store.
   final class Store: Sendable {
     let objects = Mutex<[String: [UInt8]]>([:])
     let removed = Mutex<Set<String>>([])
     let uploaders = Atomic<Int>(0)
     private let lookers = Mutex<[String: Int]>([:])
 
-    /// Looks, and then waits until somebody else has looked, too: who comes first, until a second one is there; whoever comes
-    /// later, until `isOver`. Somebody who is alone goes on after some looks around.
+    /// Brings racing uploaders together after each has checked that the name is free. The first waits until a second
+    /// has arrived; later ones wait until `isOver`. An uploader that remains alone continues after 100 checks.
     func meet(_ name: String, until isOver: (Store) -> Bool) async {
       let place = lookers.withLock { lookers in
         lookers[name, default: 0] += 1

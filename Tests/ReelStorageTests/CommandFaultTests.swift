@@ -7,10 +7,10 @@ import ReelStorage
 import ReelTestSupport
 import Testing
 
-/// The real pipeline over an adapter that breaks: Tests/Adapters/sabotaged.py.
-@Suite("one object and one post through every broken adapter", .shortTime, .notQuick)
+/// The real pipeline over an adapter that fails as planned: Tests/Adapters/sabotaged.py.
+@Suite("one object and one post survive every broken adapter", .shortTime, .notQuick)
 struct CommandFaultTests {
-  /// What a strike at one request must not cost a run.
+  /// Faults that must not fail a run when they strike one request only.
   private static let passing: Set = [
     "exit 1", "killed", "a crash", "words on standard error", "a child that stays", "stall",
     "unavailable", "unavailable, retryAfter", "interrupted", "killed before it is staged",
@@ -53,8 +53,8 @@ struct CommandFaultTests {
   }
 
   private func outcome(of sabotage: Sabotage, _ seed: UInt64) async throws -> ScenarioOutcome {
-    // The patience is that with every request of the run. Where it has to get over one stall, the others must not lose
-    // theirs with a busy machine; where it stalls again and again, being long would only take long.
+    // The patience applies to every request of the run. Where the run has to survive a single stall, it must be long
+    // enough for the other requests on a busy machine; where every request stalls, a long one would only take time.
     let isStall = sabotage.fault.contains("stall")
     let patience: Duration = .seconds(isStall ? sabotage.reach == "once" ? 20 : 2 : 60)
     let bench = try SabotageBench(seed: seed)
@@ -77,7 +77,7 @@ struct CommandFaultTests {
   }
 }
 
-/// What is broken, and when.
+/// What fails, and at which requests.
 private struct Sabotage: Encodable, Sendable, CustomStringConvertible {
   let fault: String
   let request: Int
@@ -91,7 +91,7 @@ private struct Sabotage: Encodable, Sendable, CustomStringConvertible {
   static let adapter = Checkout.root.appending(path: "Tests")
     .appending(path: "Adapters/sabotaged.py").path
 
-  /// Every kind that the adapter knows.
+  /// All kinds of faults that the adapter supports.
   static func kinds() async throws -> [String] {
     let said = FileManager.default.temporaryDirectory.appending(path: "reel-kinds-\(UUID().uuidString)")
     try Data().write(to: said)
@@ -126,7 +126,9 @@ private struct SabotageBench: Sendable {
     }
   }
 
-  /// - Parameter patience: how long an adapter may be silent.
+  /// Publishes the video with the adapter.
+  ///
+  /// - Parameter patience: How long the adapter may be silent.
   @discardableResult
   func publish(patience: Duration) async throws -> PublishResult {
     try await scene.publish { [scene, store] _ in
@@ -143,7 +145,7 @@ private struct SabotageBench: Sendable {
     ((try? String(contentsOfFile: scene.folder + "/" + name, encoding: .utf8)) ?? "").split(separator: "\n")
   }
 
-  /// What lies where nobody looks for objects.
+  /// The names in the staging folder, where objects are never looked up.
   var staged: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: store + "/.staging")) ?? []
   }

@@ -3,7 +3,7 @@ import ReelStorageTesting
 import Testing
 import ReelTestSupport
 
-/// `docs/adding-an-uploader.md` names every contract test.
+/// `docs/adding-an-uploader.md` names every contract test and no others.
 @Suite struct ContractDocumentationTests {
   @Test func everyPromiseHasItsRowAndNoOther() throws {
     let project = Checkout.root

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct DestinationAddressTests {
   @Test(
-    "folders",
+    "addresses of folders",
     arguments: [
       ("media", "media"), ("/srv/media", "/srv/media"), ("./a:b", "./a:b"), ("a:b", "a:b"), ("C:x", "C:x"),
       ("~user", "~user"), ("./~", "./~"), ("a/b://c", "a/b://c"), ("100%", "100%"), ("ä b", "ä b"),
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "what is not a folder",
+    "addresses that do not name a folder",
     arguments: [
       ("", .empty), ("a\0b", .notAPath), ("~", .notAPath), ("~/media", .notAPath),
       ("file:media", .notAPath), ("file://host/media", .notAPath), ("file:///a%2", .notAPath),
@@ -41,7 +41,7 @@ import Testing
     #expect(error?.message.isEmpty == false)
   }
 
-  @Test("a scheme that is unknown is named, and no colon follows it but the sentence's own")
+  @Test("an unknown scheme is named, and the only colon after it is the sentence's own")
   func unknownScheme() throws {
     let error = #expect(throws: DestinationAddressError.self) {
       try DestinationAddress(parsing: "gopher://x")
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "a store's name without // makes no folder",
+    "a store's address without // is not taken for a folder",
     arguments: [
       ("s3:media/2026", "s3://bucket/prefix"), ("S3:/media", "s3://bucket/prefix"),
       ("s3:", "s3://bucket/prefix"),
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "programs",
+    "addresses of programs",
     arguments: [
       ("command:./adapter", "./adapter", nil), ("COMMAND:/opt/a%20b%23c", "/opt/a b#c", nil),
       ("command:adapter#north/clips-1", "adapter", "north/clips-1"), ("command:///x", "///x", nil),
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "buckets",
+    "addresses of buckets",
     arguments: [
       ("s3://bucket", "bucket", "", nil), ("S3://bucket/", "bucket", "", nil),
       ("s3://bucket/a/b", "bucket", "a/b", nil), ("s3://bucket//a//b/", "bucket", "a/b", nil),
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "buckets of Firebase",
+    "addresses of Firebase buckets",
     arguments: [
       ("firebase://my-app.appspot.com", "my-app.appspot.com", "", nil),
       ("FIREBASE://b//a//c/", "b", "a/c", nil),
@@ -109,7 +109,7 @@ import Testing
         == .firebase(FirebaseAddress(bucket: bucket, prefix: prefix, emulator: emulator)))
   }
 
-  @Test("a password is not repeated", arguments: ["s3://me:secret@bucket", "firebase://me:secret@bucket"])
+  @Test("a password is never repeated", arguments: ["s3://me:secret@bucket", "firebase://me:secret@bucket"])
   func passwords(_ text: String) {
     let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }
     #expect(error?.message.contains("secret") == false)
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(
-    "what moves an object away, by the name that a catalog has",
+    "the command that moves an object away is derived from the address in the catalog",
     arguments: [
       (
         "file:///srv/my%20media",

@@ -58,7 +58,7 @@ private final class Counter: Sendable {
   func add() { value.add(1, ordering: .relaxed) }
 }
 
-/// Flushes of which the first waits until it may go on.
+/// Flushes, the first of which waits until it is released.
 private final class Flushes: Sendable {
   private let counter = Counter()
   private let begun = AsyncStream<Void>.makeStream()

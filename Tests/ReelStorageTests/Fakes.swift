@@ -5,21 +5,21 @@ import Synchronization
 import Testing
 
 extension UploadSource {
-  /// A source of `bytes`.
+  /// Makes a source of `bytes`.
   static func of(_ bytes: [UInt8]) throws -> UploadSource {
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
     return UploadSource(
       size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: MemoryBytes(bytes: bytes))
   }
 
-  /// A source of `count` equal bytes.
+  /// Makes a source of `count` equal bytes.
   static func filled(_ count: Int, with byte: UInt8 = 7) throws -> UploadSource {
     try of([UInt8](repeating: byte, count: count))
   }
 }
 
 extension Uploader {
-  /// Uploads without listening.
+  /// Uploads without progress reports.
   @discardableResult
   func upload(_ source: UploadSource, to key: ObjectKey) async throws(UploadError) -> StoredObject {
     try await upload(source, to: key) { _ in }
@@ -28,7 +28,7 @@ extension Uploader {
 
 func key(_ name: String) throws -> ObjectKey { try #require(ObjectKey(name)) }
 
-/// The code that `body` fails with; nil when it does not fail.
+/// The code of the error that `body` throws; nil if it succeeds.
 func uploadCode(_ body: () async throws -> some Any) async -> UploadError.Code? {
   do {
     _ = try await body()
@@ -41,7 +41,7 @@ func uploadCode(_ body: () async throws -> some Any) async -> UploadError.Code? 
   }
 }
 
-/// A clock on which waiting takes no time, and which knows how long was waited.
+/// A clock on which waiting takes no time, and which records the waits.
 final class ImpatientClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -51,7 +51,7 @@ final class ImpatientClock: Clock {
   }
   private let waits = Mutex<[Duration]>([])
 
-  /// Every wait, in order.
+  /// All waits, in order.
   var waited: [Duration] { waits.withLock { $0 } }
   var now: Instant { Instant(offset: waited.reduce(.zero, +)) }
   var minimumResolution: Duration { .nanoseconds(1) }

@@ -1,14 +1,14 @@
 import ReelCore
 import Synchronization
 
-/// A store that fails the first times it is asked, in one of the ways that stores do.
+/// A store whose first calls fail in one of the ways in which real stores fail.
 final class FlakyUploader: Uploader {
   enum Fault: CaseIterable, Sendable {
     /// The request never arrives.
     case refused
     /// The connection breaks in the middle of the bytes.
     case brokenMidway
-    /// The store does its work, and the reply is lost.
+    /// The store does its work, but the reply is lost.
     case lostReply
   }
   let base: any Uploader
@@ -17,7 +17,7 @@ final class FlakyUploader: Uploader {
   private let error: UploadError
   private let asked = Mutex<[String: Int]>([:])
 
-  /// Fails the first `failures` calls for each key and kind of call.
+  /// Creates a store that fails the first `failures` calls for each key and kind of call.
   init(
     over base: any Uploader, _ fault: Fault, failures: Int = 1,
     error: UploadError = UploadError(.interrupted, "the connection broke (a test)")
@@ -31,7 +31,7 @@ final class FlakyUploader: Uploader {
   var traits: UploadTraits { base.traits }
   var destination: Destination { base.destination }
 
-  /// How often `call` was asked for, all keys together.
+  /// How often `call` was made, for all keys together.
   func count(of call: String) -> Int {
     asked.withLock { $0.filter { $0.key.hasPrefix(call + " ") }.values.reduce(0, +) }
   }
@@ -84,7 +84,7 @@ final class FlakyUploader: Uploader {
   }
 }
 
-/// Bytes that cannot be read from `end` on.
+/// Bytes that can't be read beyond `end`.
 private struct BrokenBytes: ByteSource {
   let base: any ByteSource
   let end: Int64

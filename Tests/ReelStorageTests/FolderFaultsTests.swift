@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelStorage
 
-/// What the system may say no to.
+/// Faults that the system reports.
 @Suite(.enabled(if: MountedFolder.isPossible, "needs the right to mount a small file system"))
 struct FolderFaultsTests {
   @Test func aFullDiskIsSaidAndLeavesNothing() async throws {
@@ -18,7 +18,7 @@ struct FolderFaultsTests {
     #expect(error?.code == .storeFull)
     #expect(error?.message.contains(disk.path) == true)
     #expect(try await uploader.find(key("a.mp4")) == nil)
-    // The space is free again, and the rest of the batch goes on.
+    // There is space again, and the rest of the batch continues.
     try await uploader.upload(.filled(900 << 10), to: key("b.mp4"))
   }
 
@@ -32,7 +32,7 @@ struct FolderFaultsTests {
     #expect(try await uploader.readBack(key("a.mp4")) == UploadSource.filled(10).digest)
   }
 
-  /// Stores `a.mp4`, and lets go of the folder.
+  /// Stores `a.mp4` and releases the folder.
   private func fill(_ root: String) async throws {
     let uploader = FolderUploader(root: root)
     try await uploader.prepare()
@@ -50,10 +50,10 @@ struct FolderFaultsTests {
   }
 }
 
-/// What the system's numbers mean for a run.
+/// What the system's error numbers mean for a run.
 @Suite struct FolderFailureTests {
   @Test(
-    "codes",
+    "each error number has its code",
     arguments: [
       (ENOSPC, .storeFull), (EDQUOT, .storeFull), (EFBIG, .tooLarge), (EROFS, .storeUnusable),
       (EACCES, .storeUnusable), (ENOENT, .storeUnusable), (ENOTDIR, .storeUnusable), (EMFILE, .unavailable),

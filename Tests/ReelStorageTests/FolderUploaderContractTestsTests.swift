@@ -5,7 +5,7 @@ import ReelTestSupport
 import Testing
 
 @Suite struct FolderUploaderContractTests {
-  @Test("hashed on the way", arguments: UploaderContractTest.all)
+  @Test("bytes hashed while they are copied", arguments: UploaderContractTest.all)
   func hashed(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
@@ -13,7 +13,7 @@ import Testing
     #expect(try folder.names(in: "store") == [".reel-tmp"])
   }
 
-  @Test("copied by the kernel", arguments: UploaderContractTest.all)
+  @Test("bytes copied by the kernel", arguments: UploaderContractTest.all)
   func kernel(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
@@ -21,7 +21,7 @@ import Testing
     #expect(try folder.names(in: "store") == [".reel-tmp"])
   }
 
-  @Test("with a folder of temporaries of its own", arguments: UploaderContractTest.all)
+  @Test("with a separate folder for temporary files", arguments: UploaderContractTest.all)
   func temporaries(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(

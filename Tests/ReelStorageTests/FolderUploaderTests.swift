@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "addresses",
+    "objects have their addresses",
     arguments: [
       (nil, "file://REAL/st%C3%B6re%20%25/a.mp4"),
       ("https://media.example.org/v", "https://media.example.org/v/a.mp4"),
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "modes hold whatever the umask",
+    "modes apply whatever the umask",
     arguments: [
       (FolderModes.private, 0o600, 0o700), (FolderModes(file: 0o644), 0o644, 0o755),
       (FolderModes(file: 0o640), 0o640, 0o750), (FolderModes(file: 0o666), 0o666, 0o777),
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(
-    "whose a folder of temporaries is, by what it shows and what a file made there does",
+    "the owner of a folder for temporary files is told by its status and that of a file made there",
     arguments: [
       ("ours", 7, 0o700, 7, 0o600, .us), ("ours, read by all", 7, 0o755, 7, 0o755, .us),
       ("everything is everybody's", 7, 0o777, 7, 0o777, .anybody),

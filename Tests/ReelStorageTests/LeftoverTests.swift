@@ -24,8 +24,8 @@ import Testing
 
   private func names() throws -> Set<String> { try Set(folder.names(in: "tmp")) }
 
-  /// What is there once an uploader that was let go of has taken its lock along: the last thread that held it may let
-  /// go a moment later.
+  /// The names left after an uploader was released together with its lock: the last thread that holds it may release
+  /// it a moment later.
   private func namesAtTheEnd(_ expected: Set<String>) async throws -> Set<String> {
     for _ in 0..<6000 where try names() != expected { try await Task.sleep(for: .milliseconds(10)) }
     return try names()
@@ -51,12 +51,12 @@ import Testing
   }
 
   @Test func whatDiedWithoutAWordGoes() async throws {
-    // As after kill -9: the file is there, its lock went with the process.
+    // As after kill -9: the file still exists, but its lock was released with the process.
     var lock: OwnerLock? = try OwnerLock(directory: folder.path(of: "tmp"), name: dead)
     try folder.write([1], to: "tmp/\(dead).1.part")
     #expect(lock != nil)
     lock = nil
-    // A child of another test may hold the lock on between its fork and its exec.
+    // A child process of another test may hold the lock between its fork and its exec.
     for _ in 0..<60_000 {
       _ = try await prepare()
       if try names().isEmpty { return }
@@ -72,7 +72,7 @@ import Testing
     #expect(try names().filter { $0.hasPrefix(dead) }.count == 2)
     withExtendedLifetime((lock, uploader)) {}
     lock = nil
-    // The next one's sweep would do as well: this asks what the end of this one does.
+    // The next uploader's sweep would remove it, too; this tests the sweep at the end of the current one.
     for _ in 0..<1000 where try OwnerLock.isAlive(directory: folder.path(of: "tmp"), name: dead) {
       try await Task.sleep(for: .milliseconds(10))
     }
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(
-    "what is not ours stays",
+    "files with other names are left alone",
     arguments: [
       "clip.mp4", ".owner", "x.owner", "upload-.owner", "upload-short.1.part",
       "upload-0123456789012345678901.part",
@@ -130,7 +130,7 @@ import Testing
   }
 }
 
-/// A store's own folder of temporaries, into which processes on other machines may write.
+/// A store's own folder for temporary files, into which processes on other machines may write.
 @Suite struct ForeignLeftoverTests {
   let folder: TemporaryFolder
   let foreign = TemporaryName.newOwner(SeededRandomness(seed: 3))
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(
-    "what an uploader under another kernel left stays until its lease is over, whatever its lock says here",
+    "what an uploader under another kernel left stays until its lease expires, whatever its lock says here",
     arguments: ["another-boot another-machine", "another-boot", ""])
   func lease(host: String) async throws {
     try leave(by: host, secondsAgo: 3000)
@@ -179,7 +179,7 @@ import Testing
 
   @Test func whatTheLibrarysOwnFolderHoldsIsThisKernels() async throws {
     try #require(mkdir(folder.path(of: "tmp"), 0o700) == 0)
-    // As after a power cut: another boot, a moment ago.
+    // As after a power failure: written under another boot, a moment ago.
     try folder.write("another-boot machine\n".utf8, to: "tmp/\(foreign).owner")
     let uploader = FolderUploader(root: folder.path(of: "store"), temporaries: folder.path(of: "tmp"))
     try await uploader.prepare()
@@ -204,7 +204,9 @@ import Testing
 }
 
 @Suite struct TemporaryFileTests {
-  @Test("what is sealed is synced by who may write, as SMB demands, and nobody may when it gets its name")
+  @Test(
+    "a sealed file is synced through a writable descriptor, as SMB requires, and is read-only when it gets its name"
+  )
   func syncedForWriting() throws {
     let folder = try TemporaryFolder()
     let open = try StoreFolder.open(folder.path)
@@ -253,7 +255,7 @@ import Testing
       #expect(throws: SystemError(code: EEXIST, call: "rename")) {
         try renameAfterLooking("part", in: open.rawValue, to: "taken", in: open.rawValue)
       }
-      // Who can't look replaces nothing.
+      // If the check fails, nothing is replaced.
       #expect(throws: SystemError(code: ENOTDIR, call: "stat")) {
         try renameAfterLooking("part", in: open.rawValue, to: "taken/free", in: open.rawValue)
       }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ReelStorage
 
-/// A file that nobody writes to any more becomes the object.
+/// A file that no process writes to any more becomes the object itself.
 @Suite struct LinkingTests {
-  /// Bytes of a file; counts how often they are read.
+  /// The bytes of a file, with a count of reads.
   private final class LinkedBytes: LinkableBytes {
     let file: Descriptor
     let reads = Atomic(0)
@@ -71,7 +71,7 @@ import Testing
     get throws { try folder.names(in: "tmp").filter { $0.hasSuffix(".part") } }
   }
 
-  @Test("the object is the file itself, which nobody reads, and its own once its maker's name is gone")
+  @Test("the object is the same file, which is not read; it remains when its original name is removed")
   func linked() async throws {
     let (store, (source, bytes)) = (try await store(FolderModes(file: 0o644)), try source())
     let object = try await store.upload(source, to: key("a.mp4"))
@@ -89,7 +89,7 @@ import Testing
     #expect(try await store.remove(key("a.mp4")) == .gone)
   }
 
-  @Test("a batch links it, too, and gives it the mode of the others")
+  @Test("a batch links the file, too, and gives it the usual mode")
   func batch() async throws {
     try #require(chmod(folder.path(of: "uploads/whole"), 0o400) == 0)
     let (store, (source, bytes)) = (try await store(), try source())
@@ -100,13 +100,13 @@ import Testing
     #expect(bytes.reads.load(ordering: .relaxed) == 0)
   }
 
-  @Test("where its name is taken, its maker's stays, and no other")
+  @Test("if the object's name is taken, the original name stays and no link is left")
   func taken() async throws {
     let store = try await store()
     try await store.upload(.filled(10), to: key("a.mp4"))
     let (source, _) = try source()
     #expect(await uploadCode { try await store.upload(source, to: key("a.mp4")) } == .alreadyExists)
-    // As where somebody else was faster than the look at the name.
+    // As if another process had taken the name after the check.
     do {
       let file = try #require(try self.source().1.takeFile())
       let staging = FolderStaging(store: try store.preparedStore(), failure: store.failure)
@@ -119,7 +119,9 @@ import Testing
     #expect(try await store.readBack(key("a.mp4")) == UploadSource.filled(10).digest)
   }
 
-  @Test("a second attempt copies it: its sync may have failed, which is said once")
+  @Test(
+    "a second attempt copies the file: the first sync may have failed, and errors of a sync are reported only once"
+  )
   func again() async throws {
     let (store, (source, bytes)) = (try await store(), try source())
     try await store.upload(source, to: key("a.mp4"))
@@ -130,7 +132,7 @@ import Testing
     #expect(try await store.readBack(key("b.mp4")) == source.digest)
   }
 
-  @Test("without a name it is copied")
+  @Test("a file without a name is copied")
   func nameless() async throws {
     let store = try await store()
     let (source, _) = try source()
@@ -141,7 +143,8 @@ import Testing
   }
 
   @Test(
-    "on another file system it is copied", .enabled(if: Self.isElsewhere, "/dev/shm is no other file system"))
+    "a file on another file system is copied",
+    .enabled(if: Self.isElsewhere, "/dev/shm is no other file system"))
   func otherFileSystem() async throws {
     let store = try await store()
     let path = "\(Self.elsewhere)/reel-linking-\(UUID()).mp4"
@@ -156,7 +159,7 @@ import Testing
   }
 
   private static let elsewhere = "/dev/shm"
-  /// Whether that is not where the tests have their folders.
+  /// Whether /dev/shm is writable and on another file system than the tests' folders.
   private static var isElsewhere: Bool {
     var (one, other) = (stat(), stat())
     return stat(elsewhere, &one) == 0 && stat(NSTemporaryDirectory(), &other) == 0
@@ -164,7 +167,7 @@ import Testing
       && access(elsewhere, W_OK) == 0
   }
 
-  @Test("what is put in the place of a damaged object is copied, and proved on the way")
+  @Test("a replacement of a damaged object is copied and verified on the way")
   func replacing() async throws {
     let store = try await store()
     try folder.write([UInt8](repeating: 8, count: content.count), to: "media/a.mp4")

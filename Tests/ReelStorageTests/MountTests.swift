@@ -6,7 +6,7 @@ import Testing
 @testable import ReelStorage
 
 @Suite(
-  "two mounts of one file system are two to rename(2)",
+  "two mounts of one file system count as two for rename(2)",
   .enabled(if: MountedFolder.isPossible, "needs the right to mount"))
 struct MountTests {
   @Test func temporariesLieBesideTheObjects() async throws {

@@ -1,7 +1,7 @@
 import Glibc
 import ReelTestSupport
 
-/// A small file system in memory, for as long as this lives. Only root can have one.
+/// A small in-memory file system, mounted for the lifetime of this value. Only root can mount one.
 final class MountedFolder: Sendable {
   let path: String
 
@@ -23,9 +23,9 @@ final class MountedFolder: Sendable {
     }
   }
 
-  /// Nothing can be written from now on.
+  /// Remounts the file system read-only.
   func makeReadOnly() throws {
-    // A process that another test is just starting holds what was open for writing, until its exec.
+    // A child process that another test is starting keeps files open for writing until its exec.
     for _ in 0..<60_000 {
       if mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 { return }
       guard errno == EBUSY else { break }

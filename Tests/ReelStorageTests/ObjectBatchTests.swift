@@ -57,7 +57,7 @@ import Testing
     #expect(try names() == ["a.mp4"] && parts().isEmpty)
   }
 
-  @Test("the folder is synced once, after every name and before anybody is told")
+  @Test("the folder is synced once, after all names are given and before any result is returned")
   func oneSync() throws {
     let copies = try (0..<100).map { try copy("\($0).mp4") }
     let named = Mutex<[Int]>([])
@@ -103,7 +103,7 @@ import Testing
     codes(removals.map { removal in removal.map { _ in } })
   }
 
-  @Test("many names are taken away with one sync, each for itself, and nothing else is touched")
+  @Test("many names are removed with one sync, with a result for each, and nothing else is touched")
   func removing() throws {
     for index in 0..<100 { try folder.write([1], to: "root/\(index).mp4") }
     try #require(mkdir(folder.path(of: "root/folder"), 0o700) == 0)
@@ -119,13 +119,14 @@ import Testing
     #expect(try names() == ["folder", "other.mp4"])
   }
 
-  @Test("what may come back with a power cut, or was in another folder, counts as removed by nobody")
+  @Test(
+    "a removal that a power failure could undo, or that happened in another folder, does not count as done")
   func removingUndurably() throws {
     try folder.write([1], to: "root/a.mp4")
     let failing = batch { _ throws(SystemError) in throw SystemError(code: EIO, call: "fsync") }
     let keys = [try key("a.mp4"), try key("gone.mp4")]
     #expect(codes(failing.remove(keys)) == [.interrupted, .interrupted])
-    // Again it is made durable, though there is nothing to remove any more.
+    // The second removal makes it durable, even though no name is left to remove.
     #expect(codes(batch().remove(keys)) == [nil, nil])
     try #require(rename(folder.path(of: "root"), folder.path(of: "moved")) == 0)
     try #require(mkdir(folder.path(of: "root"), 0o700) == 0)

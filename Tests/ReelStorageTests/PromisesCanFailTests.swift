@@ -2,7 +2,7 @@ import ReelCore
 import ReelStorageTesting
 import Testing
 
-/// A promise that no uploader can break promises nothing.
+/// A promise that no uploader can break proves nothing.
 @Suite struct PromisesCanFailTests {
   static let caughtBy: [BrokenUploader.Mistake: Set<String>] = [
     .overwrites: ["upload.neverOverwrites", "upload.oneWinner"],
@@ -39,14 +39,14 @@ import Testing
     .silentMessages: ["upload.neverOverwrites"],
   ]
 
-  @Test("each mistake is caught by the promise it breaks", arguments: BrokenUploader.Mistake.allCases)
+  @Test("each mistake is detected by the promise that it breaks", arguments: BrokenUploader.Mistake.allCases)
   func mistakes(_ mistake: BrokenUploader.Mistake) async throws {
     let expected = try #require(Self.caughtBy[mistake])
     let broken = await contractViolations(mistake)
     #expect(expected.isSubset(of: broken))
   }
 
-  @Test("without a mistake it keeps every promise", arguments: UploaderContractTest.all)
+  @Test("without a mistake the store keeps every promise", arguments: UploaderContractTest.all)
   func noMistake(_ promise: UploaderContractTest) async throws {
     let store = BrokenUploader.Store()
     try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { BrokenUploader(nil, store: store) })
@@ -55,7 +55,7 @@ import Testing
   @Test func everyPromiseIsBrokenBySomebody() {
     let caught = Self.caughtBy.values.reduce(into: Set<String>()) { $0.formUnion($1) }
     let untested = UploaderContractTest.all.map(\.name).filter { !caught.contains($0) }
-    // Side by side means nothing to a store behind one lock.
+    // A store behind a single lock can't break `upload.sideBySide`.
     #expect(untested == ["upload.sideBySide"])
   }
 

@@ -5,10 +5,10 @@ import Testing
 
 @testable import ReelStorage
 
-/// Lines, their order, and what they claim: all without a process.
+/// Lines, their order, and their claims, tested without a process.
 @Suite struct ProtocolTests {
   @Test(
-    "a line that is none is a breach",
+    "an invalid line is a breach of the protocol",
     arguments: [
       "", "no JSON", "[]", "{}", "{\"type\":1}", "{\"type\":\"done\"}", "{\"type\":\"progress\"}",
       "{\"type\":\"progress\",\"sent\":-1}", "{\"type\":\"progress\",\"sent\":\"1\"}",
@@ -24,7 +24,7 @@ import Testing
     #expect(!words.unicodeScalars.contains { $0.properties.generalCategory == .control })
   }
 
-  @Test("no number that an adapter writes ends the process")
+  @Test("no number from an adapter traps")
   func extremes() throws {
     for text in Extremes.jsonNumbers + Extremes.texts.map({ "\"\($0)\"" }) {
       for line in [
@@ -60,7 +60,7 @@ import Testing
     #expect(
       try read("{\"type\":\"error\",\"code\":\"unavailable\",\"message\":\"m\",\"retryAfter\":2.5}")
         == .error(.unavailable, message: "m", retryAfter: 2.5))
-    // A wait that makes no sense is none.
+    // An absurd wait is ignored.
     for wait in ["-1", "1e300", "90000"] {
       #expect(
         try read("{\"type\":\"error\",\"code\":\"denied\",\"retryAfter\":\(wait)}")
@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test(
-    "what can't be is not believed",
+    "impossible claims are rejected",
     arguments: [
       "", ",\"size\":-1,\"url\":\"https://a/b\"", ",\"size\":8,\"url\":\"https://a/b\"",
       ",\"size\":9,\"url\":\"https://a/b\",\"digest\":\"sha256:12\"", ",\"size\":9,\"url\":\"\"",
@@ -185,7 +185,7 @@ import Testing
     #expect(named.url == "https://m/k.mp4")
   }
 
-  /// docs/command-uploader.schema.json says what the code says.
+  /// docs/command-uploader.schema.json agrees with the code.
   @Test func theSchemaNamesEveryVerbAndEveryCode() throws {
     struct Schema: Decodable {
       struct Kind: Decodable { let properties: [String: Property]? }
@@ -202,7 +202,7 @@ import Testing
     #expect(verbs == AdapterRequest.Verb.allCases.map(\.rawValue))
   }
 
-  // MARK: What is passed on
+  // MARK: What is passed to the adapter and back
 
   @Test func theEnvironmentIsAnAllowList() {
     let environment = AdapterEnvironment(
@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test(
-    "a value of several lines is cut out line by line, and as JSON writes it",
+    "a value of several lines is redacted line by line, and in its JSON form",
     arguments: [
       ("a key MIIEvQIBADANBg+/x= here", "a key ‹KEY› here"), ("MIIEvQIBADANBg+\\/x=", "‹KEY›"),
       ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg+/x=\n-----END PRIVATE KEY-----\n", "‹KEY›"),
@@ -244,7 +244,7 @@ import Testing
     var tail = ErrorTail()
     tail.add(Array("first\nsecond\n  \n".utf8))
     #expect(tail.lastLine == "second")
-    // The beginning of this one is gone, and with it may be the half of a secret.
+    // The beginning of this line was dropped, so the rest may start with half a secret.
     tail.add(Array(repeating: UInt8(ascii: "s"), count: 5000))
     #expect(tail.lastLine == nil)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import ReelStorage
 
 @Suite struct RateLimiterTests {
-  /// A clock that only sleeping moves.
+  /// A clock that advances only by sleeping.
   private final class Time: Sendable {
     private let moment = Mutex(ContinuousClock.now)
     let slept = Mutex(Duration.zero)
@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test(
-    "what takes its time takes all of it, whatever the pieces", arguments: [1, 1000, 65_536, 10_000_000])
+    "a transfer takes its full time, whatever the size of its pieces",
+    arguments: [1, 1000, 65_536, 10_000_000])
   func pace(_ rate: Int64) {
     let time = Time()
     let limiter = time.limiter(rate)
@@ -42,7 +43,7 @@ import Testing
   @Test func severalShareIt() {
     let time = Time()
     let limiter = time.limiter(1000)
-    // Nobody sleeps: each is told to wait for those before it.
+    // No caller sleeps: each is told to wait for those before it.
     let waits = (0..<4).map { _ in limiter.reserve(500) / .seconds(1) }
     for (wait, least) in zip(waits, [0.4, 0.9, 1.4, 1.9]) { #expect(wait >= least && wait <= least + 0.11) }
   }
@@ -73,7 +74,7 @@ import Testing
     async let first = one.upload(.filled(1_500_000), to: key("a.mp4"))
     async let second = two.upload(.filled(1_500_000), to: key("b.mp4"))
     _ = try await (first, second)
-    // What two threads sleep adds up on this clock, so it can only be longer.
+    // On this clock the sleeps of both threads add up, so the total can only be longer.
     #expect(time.slept.withLock { $0 } >= .seconds(2.9))
   }
 
@@ -86,7 +87,7 @@ import Testing
   }
 
   @Test(
-    "rates as people write them",
+    "usual notations of rates are understood",
     arguments: [
       ("10MB/s", 10_000_000), ("10MB", 10_000_000), ("10M", 10_000_000), ("10m/s", 10_000_000),
       ("512KiB/s", 524_288), ("512 KiB/s", 524_288), (" 2.5 MB/s ", 2_500_000), ("800000", 800_000),
@@ -98,7 +99,7 @@ import Testing
   }
 
   @Test(
-    "what is not a rate",
+    "invalid rates are rejected",
     arguments: [
       "", " ", "MB/s", "-1MB", "10Mb/s", "10Mbit/s", "0", "0MB/s", "0.4", "1e3", "1,5MB", "10MB/m",
       "10MB/s/s",
@@ -131,7 +132,7 @@ import Testing
     #expect(gauge.most == 3)
   }
 
-  /// How many are in there at once.
+  /// Counts the uploads under way.
   private final class Gauge: Sendable {
     private let state = Mutex((now: 0, most: 0))
 
@@ -156,7 +157,7 @@ import Testing
     ) async throws(UploadError) -> StoredObject {
       gauge.enter()
       defer { gauge.leave() }
-      // All that may come in do so before one leaves.
+      // No upload leaves before all permitted ones have entered.
       let end = ContinuousClock.now + .seconds(600)
       while gauge.most < 3, ContinuousClock.now < end { await Task.yield() }
       return try await base.upload(source, to: key, reporting: reporting)

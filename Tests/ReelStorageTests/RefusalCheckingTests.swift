@@ -5,16 +5,16 @@ import Testing
 
 @testable import ReelStorage
 
-/// Whether a store refuses one object or all of them is found out by an object that nothing is wrong with.
+/// A canary, an object with nothing wrong with it, tells whether a store refuses one object or all of them.
 @Suite struct RefusalCheckingTests {
-  /// Refuses what is larger than `most` bytes, with `error`.
+  /// Refuses objects larger than `most` bytes with `error`.
   private final class Picky: UploaderDecorator {
     let base: any Uploader = MemoryUploader()
     let most: Int64
     let error: UploadError
     let removes: Bool
     let namesKey: Bool
-    /// Whether it has what it says that it refuses: its answer was none of its own.
+    /// Whether the store keeps what it claims to refuse, as if the reply had come from a proxy.
     let keepsRefused: Bool
     private let log = Mutex<(uploads: [Int64], removals: Int)>(([], 0))
     var uploads: [Int64] { log.withLock { $0.uploads } }
@@ -68,13 +68,13 @@ import Testing
     #expect(picky.uploads == [1000, 9])
   }
 
-  @Test("one that takes the canary has refused that file alone, and keeps nothing")
+  @Test("a store that accepts the canary has refused only that file, and the canary is removed")
   func one() async throws {
     let picky = Picky(most: 100, UploadError(.rejected, "no"))
     let time = Mutex(ContinuousClock.now)
     let uploader = RefusalCheckingUploader(base: picky, canary: try source(9), now: { time.withLock { $0 } })
     for _ in 0..<5 { #expect(try await failure(uploader)?.code == .rejected) }
-    // The answer counts for a while.
+    // The result is reused for a while.
     #expect(picky.uploads.filter { $0 == 9 }.count == 1 && picky.removals == 1)
     time.withLock { $0 += .seconds(61) }
     #expect(try await failure(uploader)?.code == .rejected)
@@ -83,7 +83,7 @@ import Testing
     { _ in }
   }
 
-  @Test("where nothing can be removed, it is sent once")
+  @Test("where nothing can be removed, the canary is sent only once")
   func leaving() async throws {
     let picky = Picky(most: 100, UploadError(.rejected, "no"), removes: false)
     let time = Mutex(ContinuousClock.now)
@@ -95,14 +95,14 @@ import Testing
     #expect(picky.uploads.filter { $0 == 9 }.count == 1)
   }
 
-  @Test("a canary that is there although it was refused goes", arguments: [false, true])
+  @Test("a canary that was stored despite the refusal is removed", arguments: [false, true])
   func refusedAndKept(_ keeps: Bool) async throws {
     let picky = Picky(most: -1, UploadError(.rejected, "speaks no HTTP"), keepsRefused: keeps)
     let error = try await failure(RefusalCheckingUploader(base: picky, canary: try source(9)))
     #expect(error?.code == .storeUnusable && picky.removals == (keeps ? 1 : 0))
   }
 
-  @Test("what passes, and what is the file's own, is not asked about")
+  @Test("a transient error, or one caused by the file, needs no canary")
   func others() async throws {
     for error in [
       UploadError(.interrupted, "x"), UploadError(.unavailable, "x"), UploadError(.sourceChanged, "x"),
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test("whose fault it is survives being told in other words")
+  @Test("whether the file is to blame survives a rewording of the message")
   func worded() {
     let error = UploadError(ofTheFile: .tooLarge, "x").worded { $0.description + "!" }
     #expect(error.isOfTheFile && error.message == "x!")

@@ -5,7 +5,7 @@ import ReelStorage
 import ReelTestSupport
 import Testing
 
-/// Objects of a folder store that are replaced, and those that never are.
+/// Which objects of a folder store are replaced, and which never are.
 @Suite struct ReplacingTests {
   let folder: TemporaryFolder
   let store: FolderUploader
@@ -33,7 +33,7 @@ import Testing
     #expect(try inode() == before)
   }
 
-  @Test("of another length, or with other bytes", arguments: [3, 100])
+  @Test("an object of another length or with other bytes is replaced", arguments: [3, 100])
   func whatIsDamagedIsReplaced(_ length: Int) async throws {
     try await store.prepare()
     try await store.upload(.filled(length, with: 9), to: key("a.mp4"))

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "keeps every promise over a store that fails", arguments: UploaderContractTest.all,
+    "keeps every promise over a failing store", arguments: UploaderContractTest.all,
     FlakyUploader.Fault.allCases)
   func promises(_ promise: UploaderContractTest, _ fault: FlakyUploader.Fault) async throws {
     let store = StoreUnderTest(largeSize: 3 << 20 + 1) { [memory] in
@@ -37,7 +37,7 @@ import Testing
   @Test func theLastReplyMayBeTheLostOne() async throws {
     let flaky = FlakyUploader(over: memory, .lostReply)
     let uploader = retrying(flaky, RetryPolicy(attempts: 1))
-    // One attempt, one look: the look fails too, so nothing is known.
+    // With a single attempt the check fails, too, so nothing is known.
     #expect(
       await uploadCode {
         try await uploader.upload(.filled(100), to: key("a.mp4"))
@@ -62,7 +62,7 @@ import Testing
     #expect(object.digest == ours.digest)
   }
 
-  @Test("what is found, and can't be read, is no other object", arguments: [3, .max])
+  @Test("an object that exists but can't be read is not taken for another one", arguments: [3, .max])
   func unreadable(_ times: Int) async throws {
     let base = Unreadable(base: memory, times: times)
     let code = await uploadCode { try await retrying(base).upload(.filled(100), to: key("a.mp4")) }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "who comes further each time is tried again until it is there; who does not, is not",
+    "an upload that advances with each attempt is retried until it is complete; one that does not is abandoned",
     arguments: [true, false])
   func progress(_ advances: Bool) async throws {
     let base = Stepping(base: memory, advances: advances)
@@ -80,7 +80,7 @@ import Testing
     #expect(base.attempts.withLock { $0 } == (advances ? 40 : 5))
   }
 
-  @Test("what cannot pass is not tried again", arguments: UploadError.Code.allCases)
+  @Test("a permanent error is not retried", arguments: UploadError.Code.allCases)
   func onlyWhatMayPass(_ code: UploadError.Code) async throws {
     let flaky = FlakyUploader(over: memory, .refused, error: UploadError(code, "no (a test)"))
     let result = await uploadCode {
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(
-    "a removal that seemed to fail is asked for again, which does no harm",
+    "a removal that seemed to fail is repeated, which does no harm",
     arguments: FlakyUploader.Fault.allCases)
   func removing(_ fault: FlakyUploader.Fault) async throws {
     _ = try await memory.upload(.filled(10), to: key("a.mp4"))
@@ -156,7 +156,7 @@ import Testing
     let reports = seen.withLock { $0 }
     #expect(reports.first?.attempt == 2)
     #expect(reports.first?.retrying?.code == .interrupted)
-    // The look before the second attempt failed as well, so there is a third.
+    // The check before the second attempt failed as well, so there is a third.
     #expect(reports.filter { $0.retrying != nil }.map(\.attempt) == [2, 3])
     #expect(reports.last?.sent == 10)
   }
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test(
-    "waits grow, up to a limit",
+    "waits grow up to a limit",
     arguments: [(1, 250), (2, 500), (3, 1000), (7, 16_000), (8, 20_000), (1000, 20_000)])
   func ceilings(_ attempt: Int, _ milliseconds: Int) {
     let policy = RetryPolicy(attempts: .max)
@@ -219,7 +219,7 @@ import Testing
     #expect(policy.delay(after: attempt, error, Shortest()) == .zero)
   }
 
-  @Test("hints that no store means", arguments: [0, -1, .nan, -.infinity, .infinity] as [Double])
+  @Test("absurd Retry-After values are ignored", arguments: [0, -1, .nan, -.infinity, .infinity] as [Double])
   func senselessHints(_ hint: Double) {
     let error = UploadError(.unavailable, "", retryAfter: hint)
     #expect(RetryPolicy().delay(after: 1, error, Shortest()) == .zero)
@@ -239,7 +239,7 @@ private struct Shortest: Randomness {
   func number(below bound: UInt64) -> UInt64 { 0 }
 }
 
-/// Loses the reply of every upload.
+/// Loses the reply to every upload.
 private struct LosingReplies: UploaderDecorator {
   let base: any Uploader
   func upload(
@@ -250,11 +250,11 @@ private struct LosingReplies: UploaderDecorator {
   }
 }
 
-/// Breaks, and leaves something else of the same length under the key; its `find` proves no digest.
+/// Fails, and leaves another object of the same length under the key; its `find` proves no digest.
 private struct Replacing: UploaderDecorator {
   let base: any Uploader
   let other: UploadSource
-  /// As the digest of whatever is found.
+  /// The digest reported for any object that is found.
   var told: ContentDigest?
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
@@ -267,7 +267,7 @@ private struct Replacing: UploaderDecorator {
   }
 }
 
-/// Fails each look: silent for so many seconds, or with a refusal.
+/// Fails every `find`: after some seconds of silence, or with a refusal.
 private struct Moody: UploaderDecorator {
   let base: any Uploader
   let mood: @Sendable () -> Double?
@@ -281,7 +281,7 @@ private struct Moody: UploaderDecorator {
   }
 }
 
-/// The first upload hears nothing; everything else is answered.
+/// The first upload gets no answer; every other call does.
 private final class SilentOnce: UploaderDecorator {
   let base: any Uploader
   let error: UploadError
@@ -299,7 +299,7 @@ private final class SilentOnce: UploaderDecorator {
   }
 }
 
-/// Loses the reply of every upload, proves no digest, and gives nothing back so many times.
+/// Loses the reply to every upload, proves no digest, and fails the given number of read-backs.
 private final class Unreadable: UploaderDecorator {
   let base: any Uploader
   private let left: Mutex<Int>
@@ -325,7 +325,7 @@ private final class Unreadable: UploaderDecorator {
   }
 }
 
-/// Breaks 39 times, each time two bytes further, or at the same place.
+/// Fails 39 times, each time two bytes further or at the same offset.
 private final class Stepping: UploaderDecorator {
   let base: any Uploader
   private let advances: Bool

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelStorage
 
-/// The adapters of `Samples/adapters` keep every promise.
+/// The adapters in `Samples/adapters` keep every promise.
 @Suite struct SampleAdapterTests {
   @Test("with a copy of the bytes", arguments: SampleAdapter.allCases, UploaderContractTest.all)
   func copied(_ adapter: SampleAdapter, _ promise: UploaderContractTest) async throws {
@@ -28,6 +28,6 @@ import Testing
     #expect(folder.names(in: "store/north/clips/.staging") == [])
   }
 
-  /// Who is ended in the middle comes to remove what it has staged, on a busy machine, too.
+  /// An adapter that is stopped midway has time to remove what it staged, even on a busy machine.
   private static let grace = Duration.seconds(120)
 }

@@ -4,7 +4,7 @@ import ReelStorage
 import Testing
 import ReelTestSupport
 
-/// A folder of a test's own, with adapters in it; removed with this value.
+/// A temporary folder with adapters in it; removed with this value.
 final class AdapterFolder: Sendable {
   let path: String
 
@@ -20,18 +20,18 @@ final class AdapterFolder: Sendable {
 
   func path(of name: String) -> String { path + "/" + name }
 
-  /// What lies in the folder `name` below this one, but for what is hidden.
+  /// The names in the subfolder `name`, without hidden ones.
   func names(in name: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path(of: name))) ?? []
     return names.filter { !$0.hasPrefix(".") }
   }
 
-  /// An adapter in shell that reads its request into `$request`, and then does `body`.
+  /// Writes a shell adapter that reads its request into `$request` and then runs `body`; returns its path.
   func adapter(_ body: String) throws -> String {
     try file("adapter-\(UUID().uuidString).sh", "#!/bin/sh\nread -r request\n" + body + "\n")
   }
 
-  /// A program of these words.
+  /// Writes a program with this text; returns its path.
   func file(_ name: String, _ text: String, mode: Int = 0o755) throws -> String {
     let file = path(of: name)
     try Data(text.utf8).write(to: URL(filePath: file))
@@ -39,7 +39,7 @@ final class AdapterFolder: Sendable {
     return file
   }
 
-  /// An uploader by the program at `program`.
+  /// Returns an uploader that runs the program at `program`.
   func uploader(
     _ program: String, store: String? = nil, environment: [String: String] = [:], allowing: [String] = [],
     publicBaseURL: String? = "https://media.example", silence: Duration = .seconds(60),

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The page shows what compiles and passes here, and nothing else.
+/// The documentation shows exactly what compiles and passes here.
 @Suite struct DocumentationTests {
   @Test(
-    "the page shows this file as it is",
+    "the page shows this file verbatim",
     arguments: ["ShelfUploader.swift", "FakeShelf.swift", "ShelfUploaderTests.swift"])
   func shows(_ name: String) throws {
     let here = URL(filePath: #filePath).deletingLastPathComponent()

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "chunks are full but for the last",
+    "all chunks but the last are full",
     arguments: [
       (0, 4, []), (1, 4, [1]), (4, 4, [4]), (9, 4, [4, 4, 1]), (3, 1, [1, 1, 1]), (2, 0, [1, 1]),
     ])
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "the last chunk never comes from a source that is not what it says",
+    "the last chunk never comes from a source whose content is not as declared",
     arguments: [[1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9], []] as [[UInt8]]
   )
   func changed(_ actual: [UInt8]) async throws {
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "what a source says of changes is not proof: its bytes are hashed, whatever it says",
+    "bytes are hashed even if the source claims to be unchanged",
     arguments: [true, false])
   func unseenChange(_ isPrivate: Bool) async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4])
@@ -51,7 +51,7 @@ import Testing
     #expect(code == .sourceChanged)
   }
 
-  @Test("a source that says that it changed is believed")
+  @Test("a source that reports a change fails the upload")
   func shownChange() async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4])
     let source = UploadSource(
@@ -61,7 +61,7 @@ import Testing
     #expect(code == .sourceChanged)
   }
 
-  /// Bytes that know whether they changed.
+  /// Bytes that report whether they changed.
   private struct AskedBytes: ByteSource {
     let base: MemoryBytes
     let descriptor: Int32? = nil

@@ -35,14 +35,14 @@ import Testing
     StorePage(names.map { (name: $0, size: nil) }, next: next)
   }
 
-  @Test("a store that heeds no token has an end, whatever new ones it gives")
+  @Test("a listing ends even if the store ignores tokens and keeps returning new ones")
   func endless() async throws {
     let store = Listed { Self.page(["a", "b"], "t\($0)") }
     let error = await #expect(throws: UploadError.self) { _ = try await store.allNames() }
     #expect(error?.code == .rejected)
   }
 
-  @Test("pages without a name are no end")
+  @Test("pages without names do not end a listing")
   func empty() async throws {
     let store = Listed { number in
       switch number {

@@ -1,8 +1,8 @@
 import ReelTestSupport
 
 extension TemporaryFolder {
-  /// Whether `name` is empty, or is so soon: an uploader's lock goes with the last thread that holds the uploader, a
-  /// moment after the upload has returned.
+  /// Whether the folder `name` is empty, now or soon: an uploader's lock is removed by the last thread that holds the
+  /// uploader, a moment after the upload has returned.
   func becomesEmpty(_ name: String) async throws -> Bool {
     for _ in 0..<60_000 {
       if try names(in: name).isEmpty { return true }

@@ -11,7 +11,7 @@ import Testing
     try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { VerifyingUploader(base: memory) })
   }
 
-  @Test("keeps every promise, with retries, over a folder that fails", arguments: UploaderContractTest.all)
+  @Test("keeps every promise, with retries, over a failing folder", arguments: UploaderContractTest.all)
   func stack(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
@@ -24,7 +24,7 @@ import Testing
       })
   }
 
-  @Test("what differs is said and removed", arguments: Lie.allCases)
+  @Test("an object that differs is reported and removed", arguments: Lie.allCases)
   func differences(_ lie: Lie) async throws {
     let memory = MemoryUploader()
     let uploader = VerifyingUploader(base: LyingUploader(base: memory, lie: lie))
@@ -33,7 +33,7 @@ import Testing
     #expect(memory.keys.isEmpty == (lie != .noDigest))
   }
 
-  @Test("what differs is removed also when the run is cancelled meanwhile")
+  @Test("an object that differs is removed even if the run is cancelled meanwhile")
   func cancelled() async throws {
     let memory = MemoryUploader()
     let uploader = VerifyingUploader(
@@ -44,7 +44,7 @@ import Testing
   }
 }
 
-/// Its task is cancelled when an object was just stored, and a cancelled task removes nothing.
+/// Cancels its task as soon as an object is stored; in a cancelled task it removes nothing.
 private struct CancellingUploader: UploaderDecorator {
   let base: any Uploader
 
@@ -62,10 +62,10 @@ private struct CancellingUploader: UploaderDecorator {
   }
 }
 
-/// What a store may say that is not so.
+/// False claims of a store.
 enum Lie: CaseIterable, Sendable {
   case otherKey, otherSize, otherDigest
-  /// Not a lie: it does not know.
+  /// Not a lie: the store does not know the digest.
   case noDigest
 }
 

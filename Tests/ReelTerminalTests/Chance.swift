@@ -7,7 +7,7 @@ extension SplitMix64 {
   mutating func maybe<Value>(_ value: Value) -> Value? { chance(50) ? value : nil }
 }
 
-/// Always the same numbers, for the values that ask for a source of randomness.
+/// A source of randomness that always returns the same numbers.
 struct FixedRandomness: Randomness {
   func number(below bound: UInt64) -> UInt64 { 7 % bound }
 }

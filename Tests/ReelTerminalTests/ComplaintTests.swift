@@ -2,14 +2,14 @@ import Testing
 
 @testable import ReelTerminal
 
-@Suite("Errors")
+@Suite("errors")
 struct ComplaintTests {
   private func lines(_ sentence: String, columns: Int?) -> [String] {
     TerminalTraits(isTerminal: columns != nil, columns: columns).complaint([sentence])
       .split(separator: "\n").map(String.init)
   }
 
-  @Test("break between words where a terminal is narrow, and never within a command that is to be copied")
+  @Test("an error wraps between words on a narrow terminal, but never within a command to be copied")
   func narrow() {
     let command = "`reel lock fixtures/of/a/long/name --policy ours.yaml --force`"
     let told = lines(
@@ -22,7 +22,7 @@ struct ComplaintTests {
       lines("reel: say where mended files go: -o FILE for one", columns: 40).allSatisfy { $0.count <= 40 })
   }
 
-  @Test("are one line in a log, and harmless there and on a terminal")
+  @Test("an error is one line in a log, and harmless there and on a terminal")
   func log() {
     let long = "reel: " + String(repeating: "word ", count: 60) + "end"
     #expect(lines(long, columns: nil) == [long])

@@ -48,7 +48,7 @@ import Testing
     let sheet = try #require(ContactSheet.picture(of: [Self.tile(100, 40, 100, "0:07")], columns: 1))
     #expect(Self.grey(sheet, 6, 6 + 39) == 25)
     #expect(Self.grey(sheet, 6 + 90, 6 + 39) == 100)
-    // The stem of the 1 is where it is drawn.
+    // The stem of the 1 is at its place.
     let one = try #require(ContactSheet.picture(of: [Self.tile(100, 40, 100, "1")], columns: 1))
     #expect((31..<38).allSatisfy { Self.grey(one, 6 + 2 + 2, 6 + $0) == 255 })
   }
@@ -60,7 +60,7 @@ import Testing
     for (width, height) in [(1, 1), (8, 8), (20, 12), (320, 180)] {
       let sheet = try #require(ContactSheet.picture(of: [Self.tile(width, height, 100, label)], columns: 1))
       #expect(sheet.width == width + 12 && sheet.height == height + 12)
-      // Nothing is written beside the tile.
+      // Nothing is drawn beside the tile.
       for y in 0..<sheet.height {
         #expect(Self.grey(sheet, 0, y) == 24 && Self.grey(sheet, sheet.width - 1, y) == 24)
       }

@@ -5,7 +5,7 @@ import ReelTerminal
 import Testing
 import ReelTestSupport
 
-/// `docs/events.md` and `docs/probe.md` show what is really written.
+/// `docs/events.md` and `docs/probe.md` show the actual output.
 @Suite struct DocumentedOutputTests {
   private func page(_ name: String) throws -> [Substring] {
     let project = Checkout.root
@@ -53,7 +53,7 @@ import ReelTestSupport
         Self.keys(of: try JSONOutput.decode(JSONValue.self, from: try document.json().utf8), at: ""))
     }
     let rows = firstCells(of: try page("docs/probe.md"), under: "## Every key")
-    // Evidence has a key for each fact.
+    // The evidence has a key for each fact.
     #expect(Set(rows) == written.subtracting(["media", "error", "probe", "evidence.duration"]))
     #expect(Set(rows).count == rows.count)
   }
@@ -73,7 +73,7 @@ import ReelTestSupport
       let property = try #require(properties[key])
       let mayBeNull = property["anyOf"] != nil || (property["type"]?.elements.count ?? 0) > 1
       #expect((cells[3] != "never") == mayBeNull, "\(key)")
-      // What is defined elsewhere is a text, but for the provenance.
+      // A type defined elsewhere is a text, except the provenance.
       let type = property["type"]?.elements.first?.text ?? property["type"]?.text
       #expect(cells[1].hasPrefix(type ?? (key == "probe" ? "object" : "string")), "\(key)")
     }
@@ -93,12 +93,11 @@ import ReelTestSupport
     }
   }
 
-  /// The line with its times cut to seconds: reading and writing a time may cost it a millisecond.
+  /// The line with its times truncated to seconds: reading and writing a time may change it by a millisecond.
   private func wholeSeconds(_ line: some StringProtocol) -> String {
     String(line).replacing(/\.\d\d\dZ/, with: "Z")
   }
 
-  /// The first cell of each row of the first table after `heading`, without its backquotes.
   @Test func theEndsOfFilesThatAreListedAreThoseOfTheTable() throws {
     let events = try Samples.everySortOfEvent()
     let types = Set(events.map(\.body.type))
@@ -118,6 +117,7 @@ import ReelTestSupport
     }
   }
 
+  /// The first cell of each row of the first table after `heading`, without its backquotes.
   private func firstCells(of lines: [Substring], under heading: String) -> [String] {
     let rows = lines.drop { $0 != heading }.dropFirst().drop { !$0.hasPrefix("|") }.prefix {
       $0.hasPrefix("|")

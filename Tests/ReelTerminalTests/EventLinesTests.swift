@@ -39,7 +39,7 @@ import Testing
 
   @Test(arguments: [
     ("##[error]x", #"\u0023\u0023[error]x"#), ("a##", #"a\u0023\u0023"#),
-    // No line of JSON begins with it.
+    // Not escaped, because no line of JSON begins with this text.
     ("::set-output", "::set-output"),
     ("\u{9B}31m", #"\u009b31m"#), ("\u{7F}", #"\u007f"#), ("\u{202E}", #"\u202e"#),
     ("\u{E0041}", #"\udb40\udc41"#),
@@ -90,8 +90,8 @@ import Testing
     }
   }
 
-  /// Not a benchmark: fails when a line costs many times what it did when this was written, about 25 µs of CPU
-  /// in a release build.
+  /// Not a benchmark: it fails only if a line takes many times longer than about 25 µs of CPU time, the cost in a
+  /// release build when this was written.
   @Test func aLineCostsMicroseconds() throws {
     let lines = EventLines()
     let events = try Samples.everySortOfEvent()
@@ -103,7 +103,7 @@ import Testing
   }
 }
 
-/// CPU time of this thread, which other processes do not disturb.
+/// The CPU time of this thread, which other processes do not affect.
 enum ThreadTime {
   static func microseconds() -> Double {
     var time = timespec()

@@ -5,7 +5,7 @@ import ReelTerminal
 import Testing
 import ReelTestSupport
 
-/// `docs/events.schema.json` and the events' `Codable` say the same.
+/// `docs/events.schema.json` agrees with the events' `Codable` conformance.
 @Suite struct EventSchemaTests {
   private let schema: JSONValue
   private let validator: SchemaValidator
@@ -28,7 +28,7 @@ import ReelTestSupport
     }
   }
 
-  /// An app's own encoder writes what the schema says, and any decoder reads it again.
+  /// An app's own encoder writes events that match the schema, and any decoder can read them.
   @Test func aPlainEncoderWritesTheSame() throws {
     for event in try Samples.everySortOfEvent() {
       let plain = try JSONEncoder().encode(event)
@@ -47,7 +47,7 @@ import ReelTestSupport
       schema["$defs"]?.members.compactMap { $0.value["properties"]?["type"]?["const"]?.text } ?? [])
     #expect(Set(listed.map(String.init)) == inCode)
     #expect(defined == inCode)
-    // A type that is added to the code breaks this switch, which reminds of the sample that proves it.
+    // A type that is added to the code breaks this switch, as a reminder to add a sample of it.
     for event in try Samples.everySortOfEvent() {
       switch event.body {
       case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileProbed,

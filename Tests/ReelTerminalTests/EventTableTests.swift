@@ -4,8 +4,8 @@ import Testing
 
 @testable import ReelIngest
 
-@Suite("The table of events") struct EventTableTests {
-  @Test("every type of event is in the samples, and is read back as what was written")
+@Suite("the table of events") struct EventTableTests {
+  @Test("every type of event has a sample and decodes as it was encoded")
   func types() throws {
     let events = try Samples.everySortOfEvent()
     #expect(Set(events.map(\.body.type)) == Set(IngestEvent.Body.readings.keys))
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test("a file's terminal events, and no others, are its result, and make the same event again")
+  @Test("exactly the terminal events of a file have a result, from which the same event can be made")
   func results() throws {
     for event in try Samples.everySortOfEvent() {
       let result = PublishResult(event.body)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "a setting in the message of an event, or in why an upload is tried again, is named as the program does")
+    "a setting in an event's message, or in the reason for a retry, is named as the program names it")
   func wording() throws {
     let text: ErrorMessage = "say \(setting: .jobs)"
     let file = FileReference(number: 1, path: SourcePath("a.mp4"))
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("what somebody has to know of says what, and of which path")
+  @Test("an event with a problem also has a concern, and names the path of its file")
   func problems() throws {
     for event in try Samples.everySortOfEvent() {
       #expect((event.body.problem != nil) == (event.body.concern != nil), "\(event.body.type)")

@@ -7,8 +7,8 @@ import ReelTerminal
 import ReelTestSupport
 import Testing
 
-/// Whatever a stranger writes into names and tags, and however absurd the numbers: no line is wider than the
-/// terminal, and nothing but our own sequences comes out.
+/// Whatever strangers write into names and tags, and however absurd the numbers: no line is wider than the terminal,
+/// and only Reel's own control sequences are written.
 @Suite struct EveryOutputTests {
   @Test(arguments: 0..<6)
   func isHarmlessAndFits(part: UInt64) throws {
@@ -34,7 +34,7 @@ import Testing
   private func check(_ text: String, _ name: String, _ traits: TerminalTraits, _ seed: UInt64) {
     for line in HostileText.withoutOurSequences(text).split(separator: "\n").map(String.init) {
       #expect(HostileText.problem(in: line, isLogged: !traits.isTerminal) == nil, "\(name), seed \(seed)")
-      // A command is to be copied: the terminal breaks it, and nobody else.
+      // A command is meant to be copied, so only the terminal wraps it.
       if let columns = traits.columns, !line.contains("reel ") {
         #expect(
           DisplayWidth.columns(of: line) <= columns, "\(name), seed \(seed), \(columns) columns")

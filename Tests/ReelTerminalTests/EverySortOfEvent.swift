@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// At least one event of every type, so filled that together they hold every key.
+/// At least one event of every type; together they contain every key.
 extension Samples {
   static func everySortOfEvent() throws -> [IngestEvent] {
     let bodies = runBodies + (try fileBodies()) + (try endBodies())

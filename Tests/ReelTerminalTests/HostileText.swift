@@ -1,5 +1,5 @@
 import ReelTestSupport
-/// Names and tags as a stranger would make them.
+/// Names and tags that a malicious stranger might choose.
 enum HostileText {
   private static let pieces = [
     "clip", ".mp4", " ", "日本語", "ｆｕｌｌ", "é", "e\u{301}", "\u{301}", "👍", "👨‍👩‍👧", "🇩🇪", "❤️", "\u{1B}[2J",
@@ -23,8 +23,9 @@ enum HostileText {
     }
   }
 
-  /// What is wrong with a text that was to be harmless in one line; nil when nothing is.
-  /// - Parameter isLogged: whether a CI runner may read it. A line that a terminal's width made may begin with `::`.
+  /// What is wrong with a text that should be harmless and in one line; nil if nothing is.
+  /// - Parameter isLogged: Whether a CI runner may read the text. A line wrapped to a terminal's width may begin with
+  ///   `::`.
   static func problem(in text: String, isLogged: Bool = true) -> String? {
     for scalar in text.unicodeScalars {
       switch scalar.properties.generalCategory {
@@ -39,7 +40,7 @@ enum HostileText {
     return isLogged && text.drop(while: \.isWhitespace).hasPrefix("::") ? "::" : nil
   }
 
-  /// `text` without the sequences that ReelTerminal itself writes: colours, cursor up, erasing, wrapping.
+  /// `text` without the sequences that ReelTerminal itself writes: colors, cursor up, erasing, wrapping.
   static func withoutOurSequences(_ text: String) -> String {
     let ours = #/\u{1B}\[(0|1|2|31|32|33)m|\r\u{1B}\[[0-9]+A|\u{1B}\[[KJ]|\u{1B}\[\?7[lh]/#
     return text.replacing(ours, with: "")

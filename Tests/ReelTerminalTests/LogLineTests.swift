@@ -55,7 +55,7 @@ import Testing
     #expect(LogLevel.allCases == LogLevel.allCases.sorted())
   }
 
-  /// A reader of logfmt; nil for what is none.
+  /// Parses a line of logfmt; nil if it is invalid.
   private static func fields(of line: String) -> [String: String]? {
     var fields: [String: String] = [:]
     var rest = line.unicodeScalars.dropLast()[...]

@@ -49,7 +49,7 @@ import Testing
   func noCellBeginsWithAFormula(text: String) throws {
     let table = PostTable(.csv)
     let csv = table.header + (try table.text([try post(text, author: text)]))
-    // Who separates by something else, and sees quotes at most at the beginning of a cell.
+    // A reader with other separators recognizes quotes at most at the beginning of a cell.
     for separators in [";", "\t", ";\t", ",", ",;\t"] {
       for cell in csv.split(whereSeparator: { separators.contains($0) || $0.isNewline }) {
         let begin = cell.drop { $0 == "\"" || $0 == " " }.first
@@ -57,7 +57,7 @@ import Testing
         #expect(isNumber || !(begin.map { "=+-@".contains($0) } ?? false), "\(text): \(cell)")
       }
     }
-    // One field for who reads RFC 4180, in quotes wherever another separator is in it.
+    // A single field for readers of RFC 4180, quoted if it contains another separator.
     #expect(try caption(text).replacing("'", with: "") == text)
     if text.contains(where: { ";\t".contains($0) }) {
       #expect(
@@ -81,7 +81,7 @@ import Testing
   @Test(arguments: 0..<50 as Range<UInt64>) func anyTextIsOneField(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let text = HostileText.draw(&random)
-    // No caption holds U+0000.
+    // No caption contains U+0000.
     let said = String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
     #expect(try caption(text, raw: true) == said, "seed \(seed)")
   }
@@ -94,7 +94,7 @@ import Testing
     #expect(read == posts)
   }
 
-  /// A reader of RFC 4180; nil for what is none.
+  /// Parses RFC 4180; nil if the text is invalid.
   private static func rows(of text: String) -> [[String]]? {
     var (rows, row, field): ([[String]], [String], [UInt8]) = ([], [], [])
     var bytes = Array(text.utf8)[...]

@@ -44,7 +44,7 @@ import Testing
         + #""ok":false,"path":"notes.mp4"}"# + "\n")
   }
 
-  /// Put together without an encoder, where its texts are plain: the same bytes.
+  /// A line that needs no escapes is assembled without the encoder, with the same bytes.
   @Test func aLineIsWhatTheEncoderWrites() throws {
     var random = SplitMix64(seed: 1707)
     for round in 0..<1500 {
@@ -115,7 +115,7 @@ import Testing
 }
 
 extension MediaInfo {
-  /// As most files are: no text in it that needs an escape.
+  /// Sets random facts without any text that needs an escape, as in most files.
   fileprivate mutating func makePlain(_ random: inout SplitMix64) {
     container = MediaContainer.allCases.randomElement(using: &random) ?? .mp4
     (title, artist) = (random.maybe("A day out: part 2"), random.maybe("a#b"))

@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelTestSupport
 
-/// Values as hostile and absurd as their types allow.
+/// Values as hostile and absurd as their types permit.
 enum RandomValues {
   static func path(_ random: inout SplitMix64) -> SourcePath {
     if random.chance(10) {
@@ -62,7 +62,7 @@ enum RandomValues {
     FileFailure(code: "corrupt", message: HostileText.draw(&random))
   }
 
-  /// An event that ends its file, or tells of a retry.
+  /// An event that ends its file or reports a retry.
   static func end(_ random: inout SplitMix64) -> IngestEvent {
     let file = file(&random)
     let violations = [PolicyViolation(rule: "video.none", message: HostileText.draw(&random))]

@@ -49,11 +49,11 @@ import Testing
     #expect(
       lines.contains("reel_run_outcome{run=\"r\",outcome=\"stopped\"} 1")
         && lines.contains("reel_run_running{run=\"r\"} 0"))
-    // A family without a sample has no header either.
+    // A family without samples has no header either.
     #expect(!lines.contains { $0.contains("reel_run_problems_total") })
   }
 
-  /// What `promtool check metrics` looks at: each family is described once, before its samples, which stand together.
+  /// As `promtool check metrics` requires, each family is described once, before its consecutive samples.
   @Test func theFormIsThatOfPrometheus() throws {
     let text = metrics { $0.reasons = ["a\"b\\\nc": 1] }.text()
     #expect(text.hasSuffix("\n") && !text.contains("\n\n"))

@@ -95,7 +95,7 @@ import Testing
       ])
   }
 
-  /// It leaves nothing behind that `reel status` could tell.
+  /// A dry run leaves nothing behind that `reel status` could show.
   @Test func ofADryRunTheRestStandsInTheEvents() {
     let lines = text(mixed, dryRun: true, troubles: troubles)
     #expect(lines.contains("and 1 more: use --events FILE to get all of them"))
@@ -174,7 +174,7 @@ import Testing
       lines(0.5) == ["nothing to ingest yet: 2 files left alone, changed less than 0.5s ago"])
   }
 
-  /// What nobody did is no failure, and no problem to be listed.
+  /// A cancelled file is no failure and not listed as a problem.
   @Test func whatWasOnlyNotDoneIsNoProblem() {
     var list = ProblemList()
     list.note(Samples.failed("a.mp4", "interrupted", code: "cancelled"))
@@ -217,7 +217,7 @@ import Testing
   func interrupted(unfinished: Int?, line: String) {
     var summary = summary(.cancelled)
     (summary.published, summary.duplicates, summary.failed, summary.ignored) = (12, 2, 1, 5)
-    // Begun, and only not done.
+    // These files were begun, but not finished.
     summary.cancelled = 4
     #expect(text(summary, unfinished: unfinished) == [line + "; run the same command again to continue"])
   }

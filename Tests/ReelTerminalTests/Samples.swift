@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import Testing
 
-/// Values to draw, the same in every run.
+/// Values to display, the same in every run.
 enum Samples {
   /// 2024-05-01T10:11:12.250Z
   static let moment = Date(timeIntervalSince1970: 1_714_558_272.25)

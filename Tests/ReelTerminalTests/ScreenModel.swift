@@ -1,27 +1,27 @@
 import ReelTerminal
 
-/// A terminal as far as bars need one: rows of cells that scroll, cursor up, erasing, wrapping on and off, and a
-/// window that is made narrower and breaks its lines anew, as VTE, kitty and tmux do. Behind a line that fills the width
-/// the cursor is in its last cell, as in xterm.
+/// A terminal, as far as progress bars need one: rows of cells that scroll, cursor up, erasing, wrapping on and off,
+/// and a window that rewraps its lines when it is narrowed, as VTE, kitty and tmux do. After a line that fills the
+/// width the cursor is in its last cell, as in xterm.
 struct ScreenModel {
   private(set) var rows: [[Character]] = [[]]
   private var row = 0
   private var column = 0
   private var wraps = true
   private(set) var columns: Int
-  /// Sequences that a real terminal might take for something else.
+  /// Sequences that a real terminal might interpret differently.
   private(set) var unknown: [String] = []
 
   init(columns: Int) { self.columns = columns }
 
-  /// What can be read, without empty lines at the end.
+  /// The visible text, without empty lines at the end.
   var lines: [String] {
     var lines = rows.map { String($0.filter { $0 != Self.secondHalf }) }
     while lines.last?.isEmpty == true { lines.removeLast() }
     return lines
   }
 
-  /// The second cell of a wide character.
+  /// Marks the second cell of a wide character.
   private static let secondHalf: Character = "\u{0}"
 
   mutating func resize(to columns: Int) {
@@ -67,7 +67,7 @@ struct ScreenModel {
     return text[text.index(after: end)...]
   }
 
-  /// From the cursor on.
+  /// Erases from the cursor on.
   private mutating func erase() { rows[row] = Array(rows[row].prefix(min(column, columns - 1))) }
 
   private mutating func put(_ character: Character) {
@@ -81,7 +81,7 @@ struct ScreenModel {
   }
 
   private mutating func draw(_ character: Character, cells: Int) {
-    // A character without width of its own sits on the one before it, and is not kept here.
+    // A character without its own width combines with the one before it, and is not kept here.
     guard cells > 0 else { return }
     if column + cells > columns {
       guard wraps else { return }

@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "what the worker's confinement lacks is named",
+    "the summary names what the worker's confinement lacks",
     arguments: [
       (IsolationLevel.full, "landlock+seccomp"), (.strict, "landlock+seccomp+fresh"),
       (.seccomp, "seccomp, without Landlock"), (.landlock, "landlock, without seccomp"),

@@ -2,7 +2,7 @@ import Glibc
 import ReelTerminal
 import Testing
 
-/// Asks a real (pseudo-)terminal.
+/// The size of a real (pseudo-)terminal.
 @Suite(.enabled(if: access("/dev/ptmx", R_OK | W_OK) == 0, "no pseudo-terminals here"))
 struct TerminalSizeTests {
   /// From asm-generic/ioctls.h; swiftc does not import them.

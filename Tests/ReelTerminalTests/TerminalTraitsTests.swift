@@ -12,7 +12,7 @@ import Testing
       isTerminal: isTerminal, columns: columns, environment: Self.xterm.merging(more) { $1 })
   }
 
-  @Test("a line that is cut ends with the mark, also where one of its parts ends there")
+  @Test("a truncated line ends with the mark, even if one of its parts ends there")
   func cutLines() {
     let line = StyledLine("abc") + StyledLine("def", .dim) + "ghi"
     let shown = (1...9).map { line.cut(to: $0, mark: "…").text(TerminalTraits()) }
@@ -80,7 +80,7 @@ import Testing
   func aRunnerThatKeepsItsTerminalAsALogGetsLines(environment: [String: String], style: ProgressStyle) {
     let traits = traits(environment)
     #expect(ProgressStyle.auto.resolved(for: traits, quiet: false) == style)
-    // Who asks for bars has them.
+    // Bars that were asked for are used.
     #expect(ProgressStyle.bar.resolved(for: traits, quiet: false) == .bar)
   }
 

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "a few bytes tell no time",
+    "the remaining time is unknown after only a few bytes",
     arguments: [
       (10, 24_600, nil), (246, 24_600, 99.0), (65_535, 1 << 30, nil), (65_536, 1 << 30, 16_383),
     ] as [(Int64, Int64, Double?)])

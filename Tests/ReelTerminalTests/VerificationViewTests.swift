@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "doctor is advised where it can put an object back, with the store named that needs a secret",
+    "doctor is advised where it can put an object back, and a store that needs a secret is named",
     arguments: [
       ("file:///srv/media", ""), ("firebase://b/v", ""), ("firebase+http://127.0.0.1:9199/b", ""),
       ("s3://b/v", " --to 's3://b/v'"), ("s3+https://h/b", " --to 's3+https://h/b'"),
@@ -28,7 +28,8 @@ import Testing
   }
 
   @Test(
-    "elsewhere it is not", arguments: ["tus+https://h/files/", "command:/opt/adapter", "shelf:tests"])
+    "doctor is not advised for other stores",
+    arguments: ["tus+https://h/files/", "command:/opt/adapter", "shelf:tests"])
   func byHand(_ store: String) throws {
     #expect(try message(store).contains("is gone; put it back from a backup of the store"))
   }

@@ -3,7 +3,7 @@ import ReelTerminal
 import ReelTestSupport
 import Testing
 
-@Suite("A file that is written as a whole")
+@Suite("files that are written as a whole")
 struct WholeFileTests {
   private let folder: TemporaryFolder
   private let file: URL
@@ -23,7 +23,7 @@ struct WholeFileTests {
     try whole.finish(durably: true)
   }
 
-  @Test("goes to an open file that has no name any more, and makes no other one")
+  @Test("an open file that no longer has a name is written in place, and no other file is created")
   func unnamed() throws {
     try FileManager.default.removeItem(at: file)
     #expect(!WholeFile.isWrittenAside(number))
@@ -32,14 +32,14 @@ struct WholeFileTests {
     #expect(try folder.names() == [])
   }
 
-  @Test("takes the place of a file by its own name and by that of an open file")
+  @Test("a file is replaced both by its own name and by that of an open descriptor")
   func named() throws {
     for path in [number, file.path] {
       #expect(WholeFile.isWrittenAside(path))
       try write(path, to: path)
       #expect(try String(contentsOf: file, encoding: .utf8) == path)
       #expect(try folder.names() == ["out"])
-      // It is another file now.
+      // The name now refers to another file.
       if path == number { #expect(!WholeFile.isWrittenAside(number)) }
     }
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Servers that scenarios take and give back, one after the other.
+/// Servers that scenarios borrow one after the other and give back.
 final class ServerPool: Sendable {
   private let free = Mutex<[PythonServer]>([])
   private let start: @Sendable () async throws -> PythonServer

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What was begun is ended, also when the task that began it has been cancelled meanwhile.
+/// Unfinished uploads are terminated, even if their task has been cancelled meanwhile.
 @Suite(.shortTime) struct TusCleanUpTests {
   private let key: ObjectKey
   private let endpoint: TusEndpoint
@@ -19,10 +19,11 @@ import Testing
     endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))
   }
 
-  /// A server that says 1 of 999 bytes of every upload; what it is asked first for an upload cancels the task that asks.
+  /// A server that reports 1 of 999 bytes for every upload. Its first reply about an upload cancels the requesting
+  /// task.
   private final class Server: Sendable {
     private let ended = Mutex(0)
-    /// Uploads that were ended.
+    /// The number of uploads that were terminated.
     var endings: Int { ended.withLock { $0 } }
 
     func transport() -> ScriptedTransport {
@@ -47,13 +48,13 @@ import Testing
     }
   }
 
-  /// Uploads in a task of its own, which the server cancels, and gives how it failed.
+  /// Uploads in a separate task, which the server cancels, and returns the error's code.
   private func failure(_ server: Server, _ checkpoints: any UploadCheckpoints) async -> UploadError.Code? {
     let uploader = TusUploader(endpoint, transport: server.transport(), checkpoints: checkpoints)
     return await uploader.failureInATask(uploading: source, to: key)
   }
 
-  @Test("an earlier upload that can't be gone on with is ended before it is forgotten")
+  @Test("an earlier upload that can't be resumed is terminated before its checkpoint is removed")
   func earlier() async throws {
     let checkpoints = MemoryCheckpoints()
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "what can't be written down is ended: nobody would find it again",
+    "an upload that can't be recorded is terminated: nothing could find it again",
     arguments: [(true, .unavailable), (false, .alreadyExists)] as [(Bool, UploadError.Code)])
   func unnamed(_ throwing: Bool, _ code: UploadError.Code) async throws {
     let server = Server()

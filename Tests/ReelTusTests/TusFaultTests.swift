@@ -10,9 +10,9 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-@Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
+@Suite("one object and one post survive every fault", .serialized, .shortTime, .notQuick)
 struct TusFaultTests {
-  /// What the fake can do, and what only a server with checksums is put through.
+  /// The extensions of the fake. Silent damage is tested only with checksums.
   enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case checksums, firstPart, core
 
@@ -25,7 +25,7 @@ struct TusFaultTests {
       }
     }
 
-    /// Without a checksum nothing but TLS tells a bit that was flipped on its way.
+    /// The faults to test. Without a checksum, only TLS detects a bit that was flipped on the way.
     var faults: [FaultKind] {
       (FaultKind.common + FaultKind.tus).filter { self == .checksums || !$0.isSilentDamage }
     }
@@ -84,7 +84,7 @@ struct TusFaultTests {
 }
 
 extension FaultKind {
-  /// What only a tus server can say, or lie about.
+  /// The faults that only a tus server can produce.
   static let tus: [FaultKind] = [
     FaultKind("410", .answer(CannedReply(410)), passes: false),
     FaultKind("423", .answer(CannedReply(423)), on: ["PATCH"]),
@@ -139,7 +139,7 @@ extension TusBehindProxy {
   }
 }
 
-/// Our fake, asked what it holds.
+/// The fake server, which reports what it holds.
 private struct FakeBehindProxy: TusBehindProxy {
   let server: PythonServer
   let pool: ServerPool
@@ -152,7 +152,7 @@ private struct FakeBehindProxy: TusBehindProxy {
   }
 
   func stop() async {
-    // One that does not answer any more is not given back.
+    // A server that no longer answers is not returned to the pool.
     guard (try? await FakeTus(server: server, transport: transport).expire(all: true)) != nil else {
       return
     }
@@ -160,7 +160,7 @@ private struct FakeBehindProxy: TusBehindProxy {
   }
 }
 
-/// tuspyserver, whose folder is looked into.
+/// tuspyserver, whose folder is inspected.
 private struct TuspyBehindProxy: TusBehindProxy {
   let server: PythonServer
   let pool: ServerPool

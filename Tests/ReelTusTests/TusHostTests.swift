@@ -9,14 +9,14 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Where a server may have the bytes sent, and what its numbers may do.
+/// Where a server may redirect uploads, and what numbers it may send.
 @Suite(.shortTime) struct TusHostTests {
   private let key: ObjectKey
   private let source = TestSource(size: 9).upload
 
   init() throws { key = try #require(ObjectKey("k.mp4")) }
 
-  /// A server that takes whatever comes, and says that uploads are at `location`.
+  /// A server that accepts everything and names `location` as the place of each upload.
   private func server(_ location: String) -> ScriptedTransport {
     ScriptedTransport { sent in
       var fields: HTTPFields = [.tusResumable: "1.0.0"]
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "nothing is sent to another host than the user named, and the sentence says which",
+    "nothing is sent to a host other than the configured one, and the message names it",
     arguments: [
       ("https://evil.example/files/1", "https://evil.example"), ("//evil.example/1", "https://evil.example"),
       ("https://host.example:8443/files/1", "https://host.example:8443"),
@@ -65,9 +65,10 @@ import Testing
     #expect(transport.calls.allSatisfy { $0.body.isEmpty })
   }
 
-  /// Cloudflare Stream: at least 5 MiB, and a multiple of 256 KiB, but for the last.
+  /// Cloudflare Stream: every part but the last has at least 5 MiB and is a multiple of 256 KiB.
   @Test(
-    "a server that stores each part by itself takes them", arguments: [9, 8 << 20, 20 << 20, 29 << 20 + 1])
+    "a server that stores each part separately accepts the parts",
+    arguments: [9, 8 << 20, 20 << 20, 29 << 20 + 1])
   func partSizes(_ size: Int) async throws {
     let offset = Mutex(0)
     let source = TestSource(size: size)
@@ -98,7 +99,8 @@ import Testing
   }
 
   @Test(
-    "what is let through as POST alone is stored and removed so", arguments: [403, 405, 501], [true, false])
+    "where a proxy passes only POST, uploads and removals are sent as overridden POSTs",
+    arguments: [403, 405, 501], [true, false])
   func methods(_ status: Int, isUnderstood: Bool) async throws {
     let server = server("https://host.example/files/1")
     let transport = ScriptedTransport { sent throws(HTTPFailure) in
@@ -123,7 +125,7 @@ import Testing
     #expect(transport.calls.map(\.call.method) == [.options, .post, .patch, .post, .post])
   }
 
-  /// Whose word counts when a method is not let through, and the POST in its place is answered otherwise.
+  /// Which status counts when a method is refused and the POST in its place gets another answer.
   @Test(arguments: [(204, false, 405), (413, true, 413), (404, true, 405), (405, true, 405)])
   func answersToOverriding(_ status: Int, isOfServer: Bool, heard: Int) async throws {
     let server = server("https://host.example/files/1")
@@ -140,7 +142,7 @@ import Testing
     #expect(error?.message.contains("\(heard)") == true, "\(error?.message ?? "")")
   }
 
-  @Test("a host that the user names gets the bytes, and never the token")
+  @Test("a host in `uploadHosts` gets the bytes, but never the token")
   func namedHost() async throws {
     for (location, host) in [
       ("https://upload.example/1?sig=x", "Upload.example"),
@@ -159,7 +161,7 @@ import Testing
           _ in
         }
       }
-      // Never without encryption where the user named a server with it.
+      // Never unencrypted if the configured server is encrypted.
       await #expect(throws: UploadError.self) {
         _ = try await uploader(server("http://upload.example/1"), hosts: [host]).upload(source, to: key) {
           _ in
@@ -168,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("the server's own host needs no name, however its location is written")
+  @Test("the server's own host needs no permission, however its location is written")
   func ownHost() async throws {
     for location in [
       "/files/1", "1", "https://host.example/files/1", "https://HOST.example:443/x/1", "//host.example/1",
@@ -179,7 +181,7 @@ import Testing
     }
   }
 
-  @Test("an upload that was begun at another host is not gone on with there")
+  @Test("an upload recorded at another host is not resumed there")
   func resumed() async throws {
     let checkpoints = MemoryCheckpoints()
     let empty = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
@@ -196,7 +198,7 @@ import Testing
       .upload(source, to: key) { _ in }
   }
 
-  @Test("no offset or length ends the process, or makes an upload look whole that is not")
+  @Test("no offset or length traps or makes an incomplete upload look complete")
   func extremes() async throws {
     for text in Extremes.texts where !text.contains("\u{0}") {
       for kind in ["offset", "length", "max", "patch", "first"] {
@@ -241,7 +243,7 @@ import Testing
     let bytes = Mutex<[UInt8]>([])
   }
 
-  /// A server behind a proxy that lets no request through with more than `most` bytes.
+  /// A server behind a proxy that refuses requests with more than `most` bytes.
   private func narrow(_ most: Int, _ extensions: String = "creation,termination") -> (
     ScriptedTransport, StoredBytes
   ) {
@@ -273,7 +275,7 @@ import Testing
   }
 
   @Test(
-    "where what stands before a server takes no large parts, smaller ones are sent",
+    "where a proxy accepts no large parts, smaller ones are sent",
     arguments: [1 << 20, 100_000, 65_536],
     ["creation,termination", "creation,termination,creation-with-upload"])
   func smallerParts(_ most: Int, _ extensions: String) async throws {
@@ -284,12 +286,12 @@ import Testing
     #expect(stored.bytes.withLock { $0 } == large.bytes)
     let refused = transport.calls.filter { $0.body.count > most }.count
     #expect((1...8).contains(refused))
-    // It is not found out again.
+    // The limit is not probed again.
     _ = try await store.upload(large.upload, to: try #require(ObjectKey("l.mp4"))) { _ in }
     #expect(transport.calls.filter { $0.body.count > most }.count == refused)
   }
 
-  @Test("a part that was sent in pieces is gone on with where it broke")
+  @Test("a part sent in pieces resumes at the piece that failed")
   func brokenPieces() async throws {
     let (base, stored) = narrow(1 << 20)
     let broken = Mutex(false)
@@ -315,7 +317,7 @@ import Testing
     #expect(again.compactMap { $0.call.fields[.uploadOffset].flatMap { Int($0) } }.min() == 2_097_152)
   }
 
-  @Test("one that takes not even 64 KiB says whose limit it is")
+  @Test("if not even 64 KiB are accepted, the message names the proxy's limit")
   func tooNarrow() async throws {
     let (transport, _) = narrow(1000)
     let error = await #expect(throws: UploadError.self) {
@@ -325,7 +327,7 @@ import Testing
     #expect(error?.message.contains("in front of it") == true, "\(error?.message ?? "")")
   }
 
-  @Test("what a server itself has said to be too large is the file's own")
+  @Test("a file above the limit that the server itself announces is the file's own problem")
   func announced() async throws {
     let transport = ScriptedTransport { _ in
       HTTPReply(
@@ -339,7 +341,7 @@ import Testing
   }
 
   @Test(
-    "an answer that does not say that an object is gone does not say so",
+    "an unclear reply does not count as proof that an object is gone",
     arguments: [(200, true, "4", nil), (403, false, nil, nil), (204, true, "9", nil)]
       as [(Int, Bool, String?, String?)])
   func unclear(_ status: Int, _ isTus: Bool, _ offset: String?, _ length: String?) async throws {
@@ -362,7 +364,7 @@ import Testing
     await #expect(throws: UploadError.self) { _ = try await store.readBack(key) }
   }
 
-  @Test("403 from the server itself says that there is none, to who has no token")
+  @Test("403 from the server itself means that there is no object if Reel has no token")
   func forbidden() async throws {
     let checkpoints = MemoryCheckpoints()
     let endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What servers can't do, and what is not a tus server.
+/// What servers can't do, and servers that do not speak tus.
 @Suite(.shortTime, .notQuick) struct TusMistakeTests {
   @Test(
-    "who speaks no tus is told so in a sentence",
+    "a server that speaks no tus is reported in one sentence",
     .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
   func noTus() async throws {
     let fake = try await FakeTus.start(FakeTus.everything, ["--token", "t0ken"])
@@ -35,7 +35,8 @@ import Testing
     #expect(error?.code == .storeUnusable && error?.message.contains("creates no uploads") == true)
   }
 
-  @Test("what can't be is said", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  @Test(
+    "each limit of a server is reported", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
   func limits() async throws {
     let bytes = [UInt8](repeating: 7, count: 100)
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
@@ -53,7 +54,7 @@ import Testing
     let mute = try await FakeTus.start("creation", ["--no-get"])
     let uploader = try mute.uploader(checkpoints)
     let object = try await uploader.upload(source, to: key) { _ in }
-    // It proves nothing, and is not said to.
+    // The server proves nothing and is not claimed to.
     #expect(object.digest == nil && object.clientDigest == digest && uploader.traits.trustsClientDigest)
     for task in [{ _ = try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
       let error = await #expect(throws: UploadError.self) { try await task() }
@@ -62,7 +63,7 @@ import Testing
     #expect(!uploader.traits.removes)
     #expect(try await uploader.find(key)?.size == 100)
 
-    // What the server has handed on is looked for where viewers find it.
+    // A file that the server has passed on is looked up where viewers find it.
     let viewers = try await FakeTus.start("creation")
     _ = try await viewers.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
     let id = try #require(try await viewers.seen().uploads.first?.id)
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "where the answer to a part does not say how far the upload has come, HEAD does",
+    "where the reply to a part lacks the offset, HEAD supplies it",
     .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
   func withoutOffset() async throws {
     let source = TestSource(size: 2_500_000)

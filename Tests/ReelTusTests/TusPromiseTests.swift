@@ -11,11 +11,11 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// The promises, over our fake and over tuspyserver.
+/// The contract tests over the fake and over tuspyserver.
 @Suite(.shortTime, .notQuick) struct TusPromiseTests {
   enum Kind: String, CaseIterable, Sendable {
     case everything, core, checksums, firstPart
-    /// Removes nothing.
+    /// A server that removes nothing.
     case lasting
 
     var extensions: String {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// One server for all promises; it holds nothing when the next one begins.
+  /// One server for all promises; it is emptied before each.
   @Test(
     "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
     arguments: Kind.allCases)
@@ -64,10 +64,10 @@ import Testing
     }
   }
 
-  /// tusd asks its hooks, and puts an object together in its bucket, when it has every byte: whatever comes of it, HEAD says
-  /// that all is there.
+  /// When it has every byte, tusd calls its hooks and assembles the object in its bucket; whatever the outcome, HEAD
+  /// reports the upload as complete.
   @Test(
-    "what a server refuses at its end is no object, and is sent once a run; what a proxy says there is nobody's no",
+    "what a server refuses after the last byte is no object and is sent once per run; a proxy's refusal decides nothing",
     arguments: [
       (500, true), (400, true), (403, true), (413, true), (500, false), (400, false), (423, true),
       (503, true), (429, true),
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("a no that was written down before the server could be asked for the upload counts in the next run")
+  @Test("a refusal recorded before the server could terminate the upload counts in the next run")
   func refusedBeforeADeath() async throws {
     let server = RefusingServer(500, isOfServer: true, answersToHead: false)
     let (checkpoints, key) = (MemoryCheckpoints(), try #require(ObjectKey("k.mp4")))
@@ -117,7 +117,7 @@ import Testing
     #expect(server.counts.begun == 2 && server.counts.removed == 1)
   }
 
-  /// That it is kept; if not, the others are looked at all the same.
+  /// Expects that the promise is kept; the remaining ones are tested either way.
   private func expect(
     _ promise: UploaderContractTest, of uploader: @escaping @Sendable () throws -> any Uploader
   ) async {
@@ -127,7 +127,7 @@ import Testing
   }
 }
 
-/// A server that takes every byte, and answers the last part with a status of its own, or of what stands before it.
+/// A server that accepts every byte and answers the last part with the given status, its own or a proxy's.
 private final class RefusingServer: Sendable {
   struct Counts {
     var begun = 0

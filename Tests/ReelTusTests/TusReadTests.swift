@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct TusReadTests {
   @Test(
-    "what is read back has the time that its length needs",
+    "a read-back has the time that its length needs",
     arguments: [(0, 120), (1 << 20, 184), (100 << 30, 6_553_720)] as [(Int64, Int64)])
   func patience(_ length: Int64, _ seconds: Int64) async throws {
     let transport = ScriptedTransport { sent in
@@ -19,7 +19,7 @@ import Testing
         status: .ok, fields: [.tusResumable: "1.0.0", .uploadOffset: "\(length)", .uploadLength: "\(length)"])
     }
     let (uploader, key) = try await stored(transport)
-    // The reply has no bytes: one that is cut short tells of no object.
+    // The reply is empty; unless the length is 0, it is truncated and proves nothing.
     var code: UploadError.Code?
     do throws(UploadError) { _ = try await uploader.readBack(key) } catch { code = error.code }
     #expect(code == (length == 0 ? nil : .interrupted))
@@ -27,7 +27,7 @@ import Testing
     #expect(transport.calls.last?.call.patience == .seconds(seconds))
   }
 
-  @Test("where nobody tells the length, an hour has to do")
+  @Test("where no length is known, the limit is an hour")
   func unknown() async throws {
     let transport = ScriptedTransport { sent in
       sent.call.method == .head
@@ -38,17 +38,17 @@ import Testing
     #expect(transport.calls.last?.call.patience == .seconds(3600))
   }
 
-  /// What tells the length of what viewers find, where HEAD does not.
+  /// How the viewers' address reveals the length where HEAD does not.
   struct Look: Sendable {
     var status: Int
     var range: String?
     var length: String?
-    /// Nil where nobody can say.
+    /// The expected size; nil if it can't be known.
     var size: Int64?
   }
 
   @Test(
-    "what was handed on is not missing where nobody tells HEAD its length",
+    "a file that was passed on is not missing where HEAD does not report its length",
     arguments: [
       Look(status: 206, range: "bytes 0-0/9", length: "1", size: 9), Look(status: 200, length: "9", size: 9),
       Look(status: 416, range: "bytes */0", size: 0), Look(status: 206, range: "bytes 0-0/*", length: "1"),
@@ -73,7 +73,7 @@ import Testing
     #expect(transport.calls.last?.call.fields[.range] == "bytes=0-0")
   }
 
-  @Test("a video that was handed on before its last answer was lost is not sent again")
+  @Test("a video that was passed on before its last reply was lost is not sent again")
   func handedOn() async throws {
     let source = TestSource(size: 9)
     let begun = Mutex(0)
@@ -108,7 +108,7 @@ import Testing
     #expect(begun.withLock { $0 } == 1)
   }
 
-  /// What becomes of a removal, by what the server can do and what viewers find then.
+  /// The outcome of a removal, which depends on the server's abilities and on what viewers find afterwards.
   enum Removal: Hashable, Sendable {
     case gone
     case remaining(String)
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "a removal is done when the server has removed it, or nobody finds it; else it is said what stays where",
+    "a removal is done when the server confirms it or viewers find nothing; otherwise the message says what remains where",
     arguments: [
       ("creation,termination", 204, 404, .gone), ("creation,termination", 204, 403, .gone),
       ("creation,termination", 204, 503, .gone),
@@ -160,7 +160,7 @@ import Testing
       case .remaining(let words): check(words, removal.remains ?? "nothing")
       case .refused: Issue.record("it was removed: \(removal)")
       }
-      // It is known no longer.
+      // The upload is forgotten.
       let asked = transport.calls.count
       #expect(try await uploader.remove(key) == .gone && transport.calls.count == asked)
     } catch {
@@ -171,7 +171,7 @@ import Testing
     #expect(uploader.traits.removes == extensions.contains("termination"))
   }
 
-  /// An uploader that thinks of an upload that was made.
+  /// An uploader with a checkpoint of a completed upload.
   private func stored(
     _ transport: ScriptedTransport, publicBaseURL: String? = nil
   ) async throws -> (TusUploader, ObjectKey) {

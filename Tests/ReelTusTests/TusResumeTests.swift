@@ -9,7 +9,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// Uploads that break, and go on.
+/// Uploads that fail and resume.
 @Suite(
   .enabled(if: Project.python != nil, "SKIPPED: there is no python3"), .shortTime, .notQuick)
 struct TusResumeTests {
@@ -37,7 +37,7 @@ struct TusResumeTests {
       clock: HurriedClock())
   }
 
-  /// What can happen to a request, and whether it is one that a retry fixes.
+  /// Faults of a request, and whether a retry overcomes each.
   static let faults: [(FakeTus.Fault, Bool)] = {
     var all: [(FakeTus.Fault, Bool)] = []
     for nth in [1, 3, 6] {
@@ -45,7 +45,8 @@ struct TusResumeTests {
         (.init(nth: nth, do: "reset", after: 0), true), (.init(nth: nth, do: "reset", after: 1), true),
         (.init(nth: nth, do: "reset", after: 700_000), nth < 6), (.init(nth: nth, do: "swallow"), true),
       ]
-      // It is for one request: smaller ones are sent, but for the last, which is as small as they may be.
+      // The fault strikes one request. Smaller parts are sent after it, but the last part already has the smallest
+      // size.
       all.append((.init(nth: nth, do: "status", status: 413), nth < 6))
       for status in [409, 423, 429, 460, 500, 502, 503, 504] {
         all.append((.init(nth: nth, do: "status", status: status), true))
@@ -64,7 +65,7 @@ struct TusResumeTests {
   }()
 
   @Test(
-    "for every fault there is one whole object in the end, or a clear failure",
+    "after every fault there is finally one complete object or a clear error",
     arguments: [FakeTus.everything, "creation,termination", "creation,creation-with-upload"])
   func fault(extensions: String) async throws {
     let fake = try await FakeTus.start(extensions)
@@ -87,14 +88,14 @@ struct TusResumeTests {
       }
       let seen = try await fake.seen()
       #expect(seen.whole.map(\.sha256) == [digest.hex], "\(what)")
-      // One that acknowledges what it drops can't be gone on with.
+      // A server that acknowledges bytes that it drops can't be resumed.
       let most = fault.do == "lag" ? 3 * bytes.count : bytes.count + 2 << 20
       #expect(seen.received <= most, "\(what): \(seen.received) bytes were sent")
       #expect(try await uploader.find(key)?.size == Int64(bytes.count), "\(what)")
     }
   }
 
-  /// tusd puts an object together, and asks its `pre-finish` hook, before it answers.
+  /// tusd assembles the object and calls its `pre-finish` hook before it replies.
   @Test func afterTheLastByteAServerMayBeSilentForMinutes() async throws {
     let fake = try await FakeTus.start("creation,termination")
     let transport = OverheardTransport(base: fake.transport)
@@ -132,7 +133,7 @@ struct TusResumeTests {
     #expect(after.whole.first?.metadata == ["filename": "k.mp4", "filetype": "video/mp4"])
   }
 
-  /// The one before died while the file was being changed: its first part is of other bytes.
+  /// The earlier process died while the file was being changed, so its first part has other bytes.
   @Test func whatWasSentOfOtherBytesIsGivenUp() async throws {
     let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
@@ -173,7 +174,7 @@ struct TusResumeTests {
     #expect(seen.whole.map(\.sha256) == [digest.hex] && seen.received == bytes.count + 2 << 20)
   }
 
-  /// A key is one video's: a rival with another leaves the first one's upload alone.
+  /// A key belongs to one video: a rival with another video leaves the first one's upload alone.
   @Test func anotherVideoUnderTheSameKeyIsTurnedAway() async throws {
     let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
@@ -203,9 +204,9 @@ struct TusResumeTests {
     #expect(try await fake.seen().whole.map(\.sha256) == [digest.hex])
   }
 
-  // MARK: Who says that there is none
+  // MARK: Replies that an upload is missing
 
-  /// One that stands in the middle, and its uploader's checkpoints.
+  /// A server with an upload interrupted midway, and the checkpoints of its uploader.
   private func brokenOff(
     _ extensions: String = "creation,termination"
   ) async throws -> (FakeTus, MemoryCheckpoints) {
@@ -222,7 +223,8 @@ struct TusResumeTests {
     .init(method: method, nth: nth, do: "proxy", status: status)
   }
 
-  /// Answers in the server's place, as an ingress does while it is restarted. The first OPTIONS is that of the run.
+  /// A proxy answers for the server, as an ingress does during a restart. The first OPTIONS is sent when the run
+  /// starts.
   @Test(arguments: [(404, 404), (410, 404), (403, 404), (404, 200)])
   func whatStandsBeforeTheServerMakesNoUploadForgotten(_ head: Int, _ options: Int) async throws {
     let (fake, checkpoints) = try await brokenOff()
@@ -263,7 +265,7 @@ struct TusResumeTests {
     #expect(try await fake.seen().uploads.isEmpty)
   }
 
-  /// Not every server marks its refusals: such a one is asked twice, and believed.
+  /// Not every server marks its replies as tus. One that does not is asked twice and then trusted.
   @Test func aServerThatSaysTwiceThatThereIsNoneIsBelieved() async throws {
     let (fake, checkpoints) = try await brokenOff("creation,expiration")
     try await fake.expire()
@@ -310,7 +312,7 @@ struct TusResumeTests {
   }
 }
 
-/// Notes what is sent.
+/// A transport that records what is sent.
 private final class OverheardTransport: HTTPTransport {
   private let base: any HTTPTransport
   let calls = Mutex<[HTTPCall]>([])

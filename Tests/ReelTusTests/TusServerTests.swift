@@ -6,12 +6,12 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What servers say, and what of it is told.
+/// What servers announce, and what of it is reported.
 @Suite struct TusServerTests {
   private let endpoint = TusURL(origin: HTTPOrigin(isSecure: true, host: "host.example"), target: "/files/")
 
   @Test(
-    "endpoints",
+    "addresses of endpoints are understood",
     arguments: [
       ("tus+https://host.example/files/", "tus+https://host.example/files"),
       ("TUS+HTTPS://Host.Example:443/files", "tus+https://host.example/files"),
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "what is not an endpoint",
+    "what is not an endpoint is rejected",
     arguments: [
       "", "tus+", "https://host/files", "tus+ftp://host/", "tus+https:///files", "tus+https://u:p@host/files",
       "tus+https://u@host/files", "tus+https://host/files?a", "tus+https://host/files#a",
@@ -32,7 +32,7 @@ import Testing
   func noEndpoints(_ text: String) { #expect(TusEndpoint(text) == nil) }
 
   @Test(
-    "locations",
+    "locations are resolved",
     arguments: [
       ("https://host.example/files/1", "https://host.example/files/1"),
       ("/x/1?a=b", "https://host.example/x/1?a=b"),
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "what is not a location",
+    "what is not a location is rejected",
     arguments: [
       "", "ftp://host/1", "javascript:alert(1)", "../../etc", "a b", "https://u:p@host/1", "/é", "https://",
     ])
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "a server that holds an upload locked is given time, as much as it says",
+    "an upload that a server has locked is retried after the time that it states",
     arguments: [(nil, 3), ("7", 7), ("Sun, 06 Nov 1994 08:49:47 GMT", 10)] as [(String?, Double)])
   func locked(_ said: String?, _ seconds: Double) {
     var fields: HTTPFields = [.date: "Sun, 06 Nov 1994 08:49:37 GMT"]
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test func checksumsAreThoseOfTheProtocol() {
-    // The example of tus 1.0.0, "Upload-Checksum".
+    // The example in tus 1.0.0, "Upload-Checksum".
     #expect(TusChecksum.sha1.field(of: Array("hello world".utf8)) == "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
   }
 

@@ -8,7 +8,7 @@ import ReelTestSupport
 
 @testable import ReelRemoteStorage
 
-/// A server in Python, on 127.0.0.1, that ends with this value.
+/// A Python server on 127.0.0.1, which ends with this value.
 final class PythonServer: Sendable {
   let port: Int
   private let process: Process
@@ -45,7 +45,7 @@ final class PythonServer: Sendable {
   }
 
   deinit {
-    // The end of its input ends it.
+    // The server exits at the end of its input.
     try? input.fileHandleForWriting.close()
     process.terminate()
   }
@@ -56,11 +56,12 @@ enum Project {
     Checkout.root
   }
 
-  /// The first that is there.
+  /// The first of these that exists.
   static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// As `scripts/lib/tus-server install .build/servers/tus` makes it, which scripts/test does.
+  /// The interpreter with tuspyserver, as installed by `scripts/lib/tus-server install .build/servers/tus`, which
+  /// scripts/test runs.
   static let tuspyserver: String? = {
     let environment = root.appending(path: ".build/servers/tus").path
     return FileManager.default.fileExists(atPath: environment + "/installed")
@@ -68,7 +69,7 @@ enum Project {
   }()
 }
 
-/// Our fake, and what it has seen.
+/// The fake server and what it has seen.
 struct FakeTus {
   let server: PythonServer
   let transport: CurlTransport

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelValidation
 
-/// Facts for tests, all good unless said otherwise.
+/// Facts for tests, all good unless stated otherwise.
 enum Facts {
   static func media(_ change: (inout MediaInfo) -> Void = { _ in }) -> MediaInfo {
     var media = MediaInfo(container: .mp4, size: 1_000_000)
@@ -51,7 +51,7 @@ enum Facts {
       path: SourcePath(path), size: media.size, reading: .media(report(media)), likeness: .unique)
   }
 
-  /// A fixture whose video stream differs.
+  /// A fixture with another video stream.
   static func picture(_ change: (inout VideoFacts) -> Void) -> FixtureFacts {
     fixture { $0.video = video(change) }
   }
@@ -82,7 +82,7 @@ func library(_ files: [String: String] = [:]) -> PolicyLibrary {
   }
 }
 
-/// A policy of the given YAML.
+/// A policy from the given YAML.
 func policy(_ yaml: String) throws(PolicyError) -> Policy {
   try library(["test.yaml": yaml]).policy("test.yaml")
 }

@@ -3,7 +3,7 @@ import ReelTestSupport
 import ReelValidation
 import Testing
 
-@Suite("Locks") struct LockTests {
+@Suite("locks") struct LockTests {
   private let digest = ContentDigest(sha256: [UInt8](repeating: 7, count: 32))
   private let other = ContentDigest(sha256: [UInt8](repeating: 8, count: 32))
   private let path = SourcePath("a.mp4")
@@ -27,7 +27,7 @@ import Testing
       .findings(path, now, findings: findings, facts)
   }
 
-  @Test("the text gives the lock back, whatever the names are")
+  @Test("a lock can be read from its text, whatever the names")
   func roundTrip() throws {
     var lock = LockFile(tolerances: LockTolerances(duration: 0.25, rate: 0.02))
     for name: [UInt8] in [
@@ -48,7 +48,7 @@ import Testing
     #expect(LockText.text(try LockFile(text: Array(text.utf8))) == text)
   }
 
-  @Test("the same file passes, also with what it broke when it was locked")
+  @Test("an unchanged file passes, even if it broke rules when it was locked")
   func same() {
     #expect(held(entry(digest), to: entry(digest)) == [])
     let finding = Finding(
@@ -61,7 +61,7 @@ import Testing
     #expect(more.map(\.state) == [.broken])
   }
 
-  @Test("another file, another reading, a new one and one that is gone are four different findings")
+  @Test("another file, a different reading, a new file and a missing one are four different findings")
   func differences() {
     #expect(held(entry(other), to: entry(digest)).map(\.rule) == [LockRules.changed])
     let read = held(entry(digest) { $0.video?.rotation = 90 }, to: entry(digest))
@@ -78,7 +78,7 @@ import Testing
     #expect(comparison.gone(found: [path]) { _ in true }.isEmpty)
   }
 
-  @Test("a changed file is brought back from where it is, and nothing else is advised for it")
+  @Test("a changed file is restored from where it is, and nothing else is advised for it")
   func broughtBack() {
     let mendable = Finding(
       rule: "mp4.notFastStart", severity: .error, state: .broken, sentence: "it is", fix: "reel mend a",
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("a file that is not fetched is not another one", arguments: [Severity.error, .warn])
+  @Test("a file that was not fetched does not count as changed", arguments: [Severity.error, .warn])
   func notFetched(severity: Severity) {
     let pointer = Finding(rule: RuleIDs.lfsPointer, severity: severity, state: .broken, sentence: "it is")
     let found = held(
@@ -112,7 +112,7 @@ import Testing
         == true)
   }
 
-  @Test("a new file that can be mended, or breaks a rule, is not to be locked as it is")
+  @Test("a new file that can be mended or breaks a rule should not be locked as it is")
   func newAndBroken() {
     let comparison = LockComparison(LockFile(), acceptance: "reel lock clips --force") { _ in nil }
     for (severity, fix, isLocked) in [
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test("what says most of a change is told first, and what there is none of is gone")
+  @Test("the most important changes come first, and a removed value is called gone")
   func weighty() {
     let sentence = held(
       entry(other) {
@@ -138,7 +138,7 @@ import Testing
           + "audio.0.codec was aac and is gone, ") == true, "\(sentence ?? "")")
   }
 
-  @Test("a rule that is not broken any more, by the same bytes, is another reading")
+  @Test("the same bytes that no longer break a rule are a different reading")
   func mended() {
     let found = held(entry(digest), to: entry(digest, broken: ["file.truncated"]))
     #expect(found.map(\.rule) == [LockRules.reading])
@@ -149,7 +149,7 @@ import Testing
     #expect(titled.map(\.expected) == ["no title"] && titled.map(\.found) == ["title x"])
   }
 
-  @Test("whoever mends or renames a locked file is told to lock it anew")
+  @Test("a user who mends or renames a locked file is told to lock it again")
   func lockedAnew() {
     for (rule, fix, isTold) in [
       ("ext.mismatch", "mv -n -- a b", true), ("name.unsafe", nil, true), ("size.min", nil, false),
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test("rounding is no difference; more than that is one")
+  @Test("rounding is no difference; anything more is")
   func tolerances() {
     #expect(held(entry(digest) { $0.duration = 10.04 }, to: entry(digest)) == [])
     #expect(held(entry(digest) { $0.duration = 10.06 }, to: entry(digest)) != [])
@@ -174,7 +174,7 @@ import Testing
     #expect(held(entry(digest) { $0.video?.frameRate = film }, to: entry(digest)) != [])
   }
 
-  @Test("an update keeps what is the same, tells what is not, and leaves what it did not look at")
+  @Test("an update keeps unchanged entries, reports changed ones, and leaves out-of-scope ones alone")
   func update() {
     var lock = LockFile(entries: [path: entry(digest), SourcePath("elsewhere.mp4"): entry(digest)])
     lock.entries[SourcePath("gone.mp4")] = entry(digest)
@@ -195,20 +195,20 @@ import Testing
     #expect(quiet.lines == [] && quiet.lock == change.lock)
   }
 
-  @Test("a lock that was cut off anywhere, also at a line's end, is none; one of an older Reel has no end")
+  @Test("a lock truncated anywhere is invalid, even at a line's end; one of an older Reel has no end marker")
   func cutOff() throws {
     let lock = LockFile(entries: [path: entry(digest), SourcePath("z"): entry(digest)])
     let text = LockText.text(lock)
     for count in 0..<(text.utf8.count - 1) {
       #expect(throws: LockError.self, "\(count)") { try LockFile(text: Array(text.utf8.prefix(count))) }
     }
-    // The last newline is no loss.
+    // The last newline is not needed.
     #expect(try LockFile(text: Array(text.utf8.dropLast())) == lock)
     let old = text.replacing("reel-lock 2", with: "reel-lock 1").replacing("\nend\n", with: "")
     #expect(try LockFile(text: Array(old.utf8)) == lock)
   }
 
-  @Test("any bytes are a lock or an error, and no crash", arguments: 0..<20)
+  @Test("any bytes are a lock or an error, without a crash", arguments: 0..<20)
   func anyBytes(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let good = Array(LockText.text(LockFile(entries: [path: entry(digest)])).utf8)
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(
-    "what is not a lock says so",
+    "an invalid lock says what is wrong",
     arguments: [
       ("", "not a lock file"), ("hello", "not a lock file"), ("reel-lock 3\n", "another version"),
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),
@@ -245,7 +245,7 @@ import Testing
     }
   }
 
-  @Test("a video that is named by mistake is not to be deleted; a byte order mark is no other file")
+  @Test("a video named by mistake is not to be deleted, and a byte order mark is accepted")
   func bytesOfOthers() throws {
     let error = #expect(throws: LockError.self) { try LockFile(text: [0, 0, 0, 0x20, 0x66, 0xFF]) }
     #expect(error?.message.contains("not a lock file; name another") == true)

@@ -3,9 +3,9 @@ import ReelTestSupport
 import ReelValidation
 import Testing
 
-@Suite("Policies") struct PolicyTests {
+@Suite("policies") struct PolicyTests {
   @Test(
-    "every preset can be used, has a date, and says where its numbers are from",
+    "every preset can be used, has a date, and names the sources of its numbers",
     arguments: Preset.all.map(\.name))
   func presets(name: String) throws {
     let policy = try library().policy(name)
@@ -13,11 +13,11 @@ import Testing
     #expect(policy.version?.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil)
     let text = try #require(Preset.named(name)?.text)
     #expect(name == "sanity" || text.contains("https://"))
-    // As the list has it, too.
+    // The list says so, too.
     #expect(text.contains("could not be read") == Preset.named(name)?.title.contains("could not be read"))
   }
 
-  @Test("a preset that there is none of is told as that, and with the one that was meant")
+  @Test("an unknown preset is an error that suggests the nearest one")
   func noPreset() {
     do throws(PolicyError) {
       _ = try library().policy("sanitty")
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "a mistake is told with its line, its column and what was meant",
+    "a mistake is reported with its line, its column and a suggestion",
     arguments: [
       ("rules:\n  duratoin.max: 60s", 2, 3, "did you mean duration.max?"),
       ("ruels:\n  duration.max: 60s", 1, 1, "did you mean rules?"),
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "durations, sizes and rates as people write them",
+    "durations, sizes and rates are accepted in the usual notations",
     arguments: [
       ("duration.max", "1h30m"), ("duration.max", "500ms"), ("duration.max", "0.5"),
       ("duration.max", "2 min"),
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(
-    "what is no such value is refused",
+    "invalid values are rejected",
     arguments: [
       ("duration.max", "-1s"), ("duration.max", "1s2"), ("duration.max", "1e9999"), ("duration.max", "nan"),
       ("duration.max", "9999999999h"), ("duration.max", "\"\""), ("duration.max", "1:60"),
@@ -86,7 +86,7 @@ import Testing
     #expect(throws: PolicyError.self) { try policy("rules: {\(rule): \(text)}") }
   }
 
-  @Test("what extends another changes only what it says")
+  @Test("a policy that extends another changes only what it states")
   func extends() throws {
     let files = [
       "base.yaml": "rules: {duration.max: 5s, audio.none: warn, ext.mismatch: error}",
@@ -99,13 +99,13 @@ import Testing
     #expect(found.map(\.severity) == [.error, .warn, .error])
   }
 
-  @Test("a circle of policies is an error")
+  @Test("a cycle of policies is an error")
   func circle() {
     let files = ["a.yaml": "extends: b.yaml", "b.yaml": "extends: a.yaml"]
     #expect(throws: PolicyError.self) { try library(files).policy("a.yaml") }
   }
 
-  @Test("the last override that fits a file counts")
+  @Test("the last override that matches a file wins")
   func overrides() throws {
     let policy = try policy(
       """
@@ -129,7 +129,7 @@ import Testing
     #expect(outcome("long/but/short.mp4") == [.warn])
   }
 
-  @Test("any bytes are a policy or an error, and no crash", arguments: 0..<40)
+  @Test("any bytes are a policy or an error, without a crash", arguments: 0..<40)
   func anyBytes(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let words = [
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test("deep nests and bombs of aliases end soon, as errors")
+  @Test("deep nesting and alias bombs end quickly with errors")
   func bombs() {
     let bombs = [
       String(repeating: "[", count: 100_000), String(repeating: "- ", count: 100_000),
@@ -165,7 +165,7 @@ import Testing
     try PolicyLibrary { (_, _) throws(PolicyError) in (bytes, "fuzz.yaml") }.policy("fuzz.yaml")
   }
 
-  @Test("a policy made from an example passes that example")
+  @Test("a policy drafted from an example passes that example")
   func draft() throws {
     for media in [
       Facts.media(),

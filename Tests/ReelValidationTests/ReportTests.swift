@@ -4,8 +4,8 @@ import ReelTerminal
 import ReelValidation
 import Testing
 
-@Suite("Reports") struct ReportTests {
-  /// Names and sentences that would do something where they are shown.
+@Suite("reports") struct ReportTests {
+  /// Names and sentences that would have an effect where they are displayed.
   private static let hostile = [
     "\u{1B}[2J\u{1B}]0;owned\u{07}", "a\n::error::forged", "::set-output name=x::y", "##[command]rm",
     "##vso[task]x",
@@ -33,7 +33,7 @@ import Testing
       lock: "reel.lock", strict: true, allowsEmpty: false, reader: Facts.reader)
   }
 
-  @Test("nothing that a file says does anything", arguments: ValidationReportKind.allCases)
+  @Test("no text from a file has an effect in a report", arguments: ValidationReportKind.allCases)
   func sanitized(kind: ValidationReportKind) throws {
     let text = try kind.text(Self.report(of: Self.hostile), TerminalTraits())
     for scalar in text.unicodeScalars where scalar != "\n" {
@@ -47,7 +47,7 @@ import Testing
     if kind == .github {
       let levels = ["::error file=", "::warning file=", "::notice file="]
       #expect(commands.allSatisfy { line in levels.contains { line.hasPrefix($0) } })
-      // The runner takes all behind the second separator for the message.
+      // The runner takes everything after the second separator for the message.
       #expect(
         commands.allSatisfy { line in
           let properties = line.dropFirst(2).components(separatedBy: "::")[0]
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("Markdown holds no markup, link or mention of a stranger's")
+  @Test("Markdown contains no markup, link or mention from a stranger")
   func markdown() throws {
     let text = MarkdownReport.text(Self.report(of: Self.hostile))
     for live in ["<script", "](", "![", "`", "@everyone", "https:", "**", "~~", "</code></code>"] {
@@ -77,7 +77,7 @@ import Testing
     #expect(try kind.text(Self.report(of: texts, order: false), TerminalTraits()) == first)
   }
 
-  @Test("JSON, JSON lines and SARIF are JSON", arguments: [ValidationReportKind.json, .jsonl, .sarif])
+  @Test("JSON, JSON lines and SARIF are valid JSON", arguments: [ValidationReportKind.json, .jsonl, .sarif])
   func json(kind: ValidationReportKind) throws {
     let text = try kind.text(Self.report(of: Self.hostile), TerminalTraits())
     let documents = kind == .jsonl ? text.split(separator: "\n").map(String.init) : [text]
@@ -85,7 +85,7 @@ import Testing
     #expect(kind != .jsonl || documents.count == Self.hostile.count + 1)
   }
 
-  @Test("a step summary has as many rows as there is room for", arguments: [1 << 20, 50_000, 5000, 100])
+  @Test("a step summary has as many rows as fit", arguments: [1 << 20, 50_000, 5000, 100])
   func summaryRoom(room: Int) throws {
     let names = (0..<3000).map { "\($0) \(String(repeating: "é:", count: 100))" }
     let text = MarkdownReport.text(Self.report(of: names), room: room)
@@ -94,11 +94,11 @@ import Testing
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.count - 2
     let all = 3000 * 3 + 1500
     #expect(text.contains("\(all - rows) more rows are left out"))
-    // No room is wasted that a row could have.
+    // No space remains that another row could use.
     #expect(room < 10_000 || text.utf8.count > room - 3000)
   }
 
-  @Test("SARIF has as many results as GitHub takes, errors first, and says how many it leaves out")
+  @Test("SARIF has as many results as GitHub accepts, errors first, and says how many are left out")
   func mostResults() throws {
     let text = try ValidationReportKind.sarif.text(
       Self.report(of: (0..<9000).map { "\($0)" }), TerminalTraits())
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(
-    "a command is one line for people, however narrow their terminal is, and one that is not there has a reason"
+    "a command is one line, however narrow the terminal, and a missing one has a reason"
   )
   func commands() {
     let command =
@@ -147,7 +147,7 @@ import Testing
     #expect(explained?.contains("`reel lock fixtures --force`") == true, "\(explained ?? "")")
   }
 
-  @Test("where nothing but ASCII is shown, a command still names its file")
+  @Test("a command names its file even where only ASCII is shown")
   func commandsInASCII() {
     let lines: [(String, String)] = [
       ("mv -n -- 'q/é.m4v' q/a.mp4", #"mv -n -- $'q/\xc3\xa9.m4v' q/a.mp4"#),
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test("differences of a lock keep their places where lines end")
+  @Test("differences of a lock stay indented when lines wrap")
   func indented() {
     let text = TerminalTraits(isTerminal: true, columns: 40).indented([
       "changed  a.mp4", "  title: a \(String(repeating: "long ", count: 12))-> none",
@@ -179,7 +179,7 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 40 })
   }
 
-  @Test("JUnit counts what it tells")
+  @Test("JUnit's counts match its contents")
   func junit() throws {
     let text = try ValidationReportKind.junit.text(Self.report(of: Self.hostile), TerminalTraits())
     #expect(text.components(separatedBy: "<testcase ").count == Self.hostile.count + 1)
@@ -187,14 +187,14 @@ import Testing
     #expect(text.contains("failures=\"\(Self.hostile.count)\""))
   }
 
-  @Test("nothing at all is a failure everywhere", arguments: ValidationReportKind.allCases)
+  @Test("finding no files is a failure in every report", arguments: ValidationReportKind.allCases)
   func empty(kind: ValidationReportKind) throws {
     let empty = Self.report(of: [])
     #expect(empty.outcome == .failed)
     #expect(try kind.text(empty, TerminalTraits()).contains("no files were found"))
   }
 
-  @Test("broken outweighs not judged, and not judged is no pass")
+  @Test("a broken rule outweighs an unjudged file, which in turn is no pass")
   func outcomes() {
     func outcome(_ states: [Finding.State], unjudged: Bool) -> ValidationReport.Outcome {
       let files = [

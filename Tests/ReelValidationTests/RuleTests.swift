@@ -2,7 +2,7 @@ import ReelCore
 import ReelValidation
 import Testing
 
-/// Each rule: how a policy sets it, a file that passes, and one that breaks it and no other.
+/// A rule with a setting for it, a file that passes, and one that breaks this rule and no other.
 struct RuleCase: Sendable, CustomTestStringConvertible {
   let rule: String
   let setting: String
@@ -156,15 +156,15 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Rules") struct RuleTests {
+@Suite("rules") struct RuleTests {
   private func findings(_ facts: FixtureFacts, _ policy: Policy) -> [Finding] {
     RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
   }
 
   @Test(
-    "a file passes, and one breaks exactly this rule", arguments: RuleCase.fileRules + RuleCase.mediaRules)
+    "one file passes, and one breaks exactly this rule", arguments: RuleCase.fileRules + RuleCase.mediaRules)
   func each(example: RuleCase) throws {
-    // All that warns in the sanity rules counts here as well: nothing else may be broken.
+    // The warnings of the sanity rules count, too: nothing else may be broken.
     let policy = try policy("rules: {\(example.rule): \(example.setting)}")
     #expect(findings(example.good, policy).filter { $0.state == .broken } == [])
     let found = findings(example.bad, policy).filter { $0.state == .broken }
@@ -176,7 +176,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(finding.fix.map { !$0.contains("FILE") && !$0.contains("OUT.") } ?? true)
   }
 
-  @Test("no rule is without a case")
+  @Test("every rule has a case")
   func complete() {
     let tested = Set((RuleCase.fileRules + RuleCase.mediaRules).map(\.rule))
     #expect(tested == Set(RuleRegistry.rules.map(\.id)))
@@ -184,7 +184,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   }
 
   @Test(
-    "what is unknown is unverified, neither passed nor broken",
+    "an unknown fact is unverified, neither passed nor broken",
     arguments: [
       ("duration.max", "1s", Facts.fixture { $0.duration = nil }),
       ("size.max", "10x10", Facts.picture { $0.width = nil }),
@@ -202,7 +202,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(file.standing(strict: true) == (found.isEmpty ? .passed : .failed))
   }
 
-  @Test("what can't be read is judged by nothing but what it can't be read for")
+  @Test("an unreadable file is judged only by the reason why it can't be read")
   func unread() throws {
     let all = try policy("rules: {duration.max: 1s, codec.video: h264, audio.none: error, bytes.max: 1MB}")
     #expect(findings(Facts.unread(.corrupt), all).map(\.rule) == ["container.corrupt"])
@@ -210,7 +210,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(ProbeError.Code.timeout.leavesFileUnjudged && !ProbeError.Code.unreadable.leavesFileUnjudged)
   }
 
-  @Test("commands name the file so that a shell takes it for a name")
+  @Test("commands quote the file's name for the shell")
   func quoting() throws {
     let policy = try policy("rules: {audio.none: error}")
     for (path, word) in [
@@ -218,7 +218,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       ("a'\u{301};x '\u{301}.mp4", "'a'\\''\u{301};x '\\''\u{301}.mp4'"),
       ("a\nb.mp4", #"$'a\x0ab.mp4'"#),
       ("$(rm).mp4", "'$(rm).mp4'"),
-      // What stands before a colon is a protocol to ffmpeg.
+      // ffmpeg takes the text before a colon for a protocol.
       ("concat:a|b.mp4", "'./concat:a|b.mp4'"), ("s3:a.mp4", "'./s3:a.mp4'"), ("/x/a:b.mp4", "'/x/a:b.mp4'"),
     ] {
       let facts = Facts.fixture(path) { $0.audio = [] }
@@ -227,7 +227,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test("an error's command is neither replaced nor prevented by a warning")
+  @Test("a warning neither replaces nor prevents an error's command")
   func errorsFirst() throws {
     func fixes(_ rules: String, _ change: (inout MediaInfo) -> Void) throws -> [String: String] {
       var facts = Facts.fixture("a.mp4", change)
@@ -243,7 +243,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     for rules in ["mp4.notFastStart: warn", "mp4.notFastStart: warn, duplicate.exact: error"] {
       #expect(try fixes(rules, slow) == ["mp4.notFastStart": move, "duplicate.exact": move])
     }
-    // What a warning asks for can't be had: nothing is known of the sound, and a signed file must not be changed.
+    // The warning's demand can't be met: nothing is known about the audio, or a signed file must not be changed.
     let unknown = { (media: inout MediaInfo) in
       (media.fastStart, media.audio) = (false, [AudioFacts(channels: 1)])
     }
@@ -257,7 +257,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
         == ["mp4.notFastStart": "reel mend a.mp4 --faststart --drop-credentials -o a-mended.mp4"])
   }
 
-  @Test("what is encoded anew and gets a little longer is cut where it would be too long")
+  @Test("what gets slightly longer when it is encoded again is cut where it would be too long")
   func cut() throws {
     let cases: [(rules: String, duration: Double, isCut: Bool)] = [
       ("fps.max: 25, duration.max: 10s", 10, true), ("fps.max: 25, duration.max: 10s", 9.7, false),
@@ -272,7 +272,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// With what a reader says besides.
+  /// A fixture with the reader's facts for rewriting.
   private func fixture(
     _ path: String, _ rewriting: RewritingFacts, _ change: (inout MediaInfo) -> Void
   ) -> FixtureFacts {
@@ -288,7 +288,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     findings(facts, try policy("rules: {\(rules)}")).lazy.compactMap(\.fix).first
   }
 
-  @Test("of several video streams the one that was judged is kept, where it is known which that is")
+  @Test("of several video streams the judged one is kept, if it is known")
   func severalStreams() throws {
     let two: (inout MediaInfo) -> Void = { $0.video?.streams = 2 }
     let known = fixture("a.mp4", RewritingFacts(shownStream: 2), two)
@@ -297,7 +297,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(try fix(Facts.fixture { $0.audio = [] }, "audio.none: error")?.contains(" -map 0:V:0 ") == true)
   }
 
-  @Test("a place that is shown is not for reel mend, and one in pictures goes with their messages")
+  @Test("a location in visible text is not for reel mend, and one in pictures is removed with their messages")
   func shownPlaces() throws {
     func advice(_ rewriting: RewritingFacts, _ container: MediaContainer, _ codec: String) throws -> String {
       let facts = fixture("a.\(container.fileExtension)", rewriting) {
@@ -321,7 +321,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(other.contains(" -c:v mpeg2video ") && other.contains(" -map_metadata -1 "), "\(other)")
   }
 
-  @Test("tone mapping is told what it begins with, and is none where no filter knows the colours")
+  @Test("tone mapping names its input, and is not advised where no filter knows the colors")
   func toneMapping() throws {
     func advice(_ hdr: HDR) throws -> String? {
       try fix(Facts.picture { $0.hdr = hdr }, "hdr.present: error")
@@ -336,7 +336,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(try advice(HDR(kind: .dolbyVision, profile: 5)) == nil)
   }
 
-  @Test("what ffmpeg does not write under a name is copied under another")
+  @Test("a file that ffmpeg can't write under its extension is copied under another")
   func muxers() throws {
     let cases: [(MediaContainer, String, String, String)] = [
       (.m4v, "h264", "aac", "a-mended.m4v"), (.m4v, "hevc", "aac", "a-mended.mp4"),
@@ -356,7 +356,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test("no command gives a file the name of another, nor two files one name")
+  @Test("no command gives a file an existing name, nor two files the same name")
   func takenNames() throws {
     var claimed: Set<SourcePath> = [SourcePath("b.mov"), SourcePath("d.mp4.duplicate")]
     let rules = try policy("rules: {ext.mismatch: error}")
@@ -374,7 +374,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(command("d.mp4", .mp4, same) == "mv -n -- d.mp4 d.mp4-2.duplicate")
   }
 
-  @Test("of what lies at an address nothing is advised")
+  @Test("nothing is advised for a remote file")
   func remote() throws {
     var facts = Facts.fixture("https://host/a.mp4") { $0.audio = [] }
     facts.isRemote = true
@@ -384,13 +384,13 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       })
   }
 
-  @Test("what ffmpeg knows no codec of is not to be encoded")
+  @Test("a stream without a codec known to ffmpeg is not to be encoded")
   func unknownCodec() throws {
     let facts = Facts.fixture { $0.audio = [AudioFacts(codec: "aac", channels: 1), AudioFacts(channels: 2)] }
     #expect(findings(facts, try policy("rules: {audio.channels: 2}")).map(\.fix) == [nil])
   }
 
-  @Test("silence is in a codec, with channels and at a rate, that the policy takes")
+  @Test("silence has a codec, channels and a rate that the policy accepts")
   func silence() throws {
     let rules = "audio.none: error, codec.audio: opus, audio.channels: 1, audio.sampleRate: 24000"
     let found = findings(Facts.fixture { $0.audio = [] }, try policy("rules: {\(rules)}"))
@@ -398,7 +398,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(fix.contains(" -c:a libopus -ac 1 -ar 24000 "), "\(fix)")
   }
 
-  @Test("Content Credentials, which any change makes void, go with it, or keep the file from being changed")
+  @Test("Content Credentials, invalid after any change, are dropped, or keep the file from being changed")
   func signed() throws {
     let facts = Facts.fixture { ($0.fastStart, $0.contentCredentials) = (false, true) }
     let fix = findings(facts, try policy("rules: {mp4.notFastStart: error}")).compactMap(\.fix)
@@ -407,7 +407,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(kept.compactMap(\.fix) == [])
   }
 
-  @Test("what can be mended without loss names reel mend, and nothing that mends it names another program")
+  @Test("what can be mended without loss names reel mend, and no other program for the same problem")
   func mends() throws {
     let mismatch = MediaWarning(.durationMismatch, "its header says 20.0 seconds, it really lasts 10.0")
     let cases: [(FixtureFacts, String, String)] = [
@@ -432,7 +432,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test("of a file that was cut off nothing is advised but what saves the rest", arguments: [false, true])
+  @Test("for a truncated file only salvaging is advised", arguments: [false, true])
   func cutOff(isMatroska: Bool) throws {
     let mismatch = MediaWarning(.durationMismatch, "its header says 20.0 seconds, it really lasts 10.0")
     for duration in [nil, 10] as [Double?] {
@@ -456,7 +456,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test("the policy at the door tells every error, and no warning")
+  @Test("the intake policy reports every error and no warning")
   func intake() throws {
     let door = PolicyIntake(
       try policy(
@@ -470,7 +470,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(door.violations(in: media, of: SourcePath("long/a.mp4")).map(\.rule) == ["file.truncated"])
   }
 
-  @Test("a refusal names what was found, and what the policy asks for", arguments: RuleCase.mediaRules)
+  @Test("a refusal names what was found and what the policy requires", arguments: RuleCase.mediaRules)
   func refusal(example: RuleCase) throws {
     let policy = try policy("extends: none\nrules: {\(example.rule): \(example.setting)}")
     guard case .media(let report) = example.bad.reading, RuleRegistry.rule(example.rule)?.operand != nil
@@ -485,7 +485,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   }
 
   @Test(
-    "how it reads",
+    "refusals are worded for people",
     arguments: [
       ("duration.min: 3s", "it is too short: 1 s, at least 3 s"),
       ("duration.min: 1.0001s", "it is too short: 1.0 s, at least 1.0001 s"),
@@ -505,7 +505,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(door.violations(in: media, of: SourcePath("a.mp4")).first?.message == sentence)
   }
 
-  @Test("a file that nobody has read is judged by its size, and by nothing else")
+  @Test("a file that was not read is judged only by its size")
   func intakeBySize() throws {
     let door = PolicyIntake(
       try policy(

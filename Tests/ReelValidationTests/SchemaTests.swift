@@ -5,18 +5,18 @@ import ReelValidation
 import Testing
 import ReelTestSupport
 
-/// The published schema of policies, and the schemas of others that reports keep.
-@Suite("Schemas") struct SchemaTests {
+/// The published schema of policies, and other published schemas that reports must match.
+@Suite("schemas") struct SchemaTests {
   static let project = Checkout.root
 
-  @Test("docs/policy.schema.json is what the rules say; else: reel policy schema > docs/policy.schema.json")
+  @Test("docs/policy.schema.json matches the rules; if not: reel policy schema > docs/policy.schema.json")
   func published() throws {
     let text = try String(
       contentsOf: Self.project.appending(path: "docs/policy.schema.json"), encoding: .utf8)
     #expect(text == PolicySchema.text())
   }
 
-  @Test("every way to write a value that the schema shows is read, and fits its own pattern")
+  @Test("every notation of a value in the schema is accepted and matches its own pattern")
   func examples() throws {
     for rule in RuleRegistry.rules {
       for example in rule.operand?.examples ?? [] {
@@ -27,7 +27,7 @@ import ReelTestSupport
     }
   }
 
-  @Test("docs/validate.md has the table that the rules make")
+  @Test("docs/validate.md has the table made from the rules")
   func table() throws {
     let sanity = try PolicyLibrary { name, _ throws(PolicyError) in
       throw PolicyError([PolicyProblem(source: name, message: "no file is read")])
@@ -51,12 +51,12 @@ import ReelTestSupport
     }
   }
 
-  @Test("an example of a rule can be pasted into a policy, for readers of YAML 1.1 too")
+  @Test("an example of a rule can be pasted into a policy, for readers of YAML 1.1, too")
   func pasted() throws {
     for rule in RuleRegistry.rules {
       for example in rule.operand?.yamlExamples ?? [] {
         _ = try policy("extends: none\nrules: {\(rule.id): \(example)}")
-        // Base 60: what looks like a time of day is a number there.
+        // Base 60: what looks like a time of day is a number in YAML 1.1.
         #expect(try #/^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/#.firstMatch(in: example) == nil)
       }
     }
@@ -64,7 +64,7 @@ import ReelTestSupport
   }
 
   @Test(
-    "the presets keep the published schema",
+    "the presets match the published schema",
     .enabled(if: PythonSchema.isThere, "python3 with jsonschema and yaml"))
   func presets() throws {
     for preset in Preset.all {
@@ -78,11 +78,11 @@ import ReelTestSupport
   }
 }
 
-/// jsonschema for Python, where it is installed.
+/// Python's jsonschema, if it is installed.
 enum PythonSchema {
   static let isThere = (try? run("import jsonschema, yaml", input: ""))?.status == 0
 
-  /// What breaks the schema; empty when nothing does.
+  /// The violations of the schema; empty if there are none.
   static func problems(in yaml: String, schema: URL) throws -> String {
     let program = """
       import json, sys, yaml, jsonschema

@@ -3,7 +3,7 @@ import ReelValidation
 import Testing
 
 @Suite("YAML") struct YAMLReaderTests {
-  /// `text` as one line: each value with its place, words that are meant as text in quotes.
+  /// `text` as one line: each value with its position, and texts that were quoted in quotes.
   private func shape(_ node: YAMLNode) -> String {
     let shown =
       switch node.content {
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "a text is a tree with places",
+    "a text is parsed into a tree with positions",
     arguments: [
       ("", nil), ("\n", nil), ("# nothing\n", nil), ("---\n", "@2:1"), ("a", "a@1:1"),
       ("a: 1\nb:\n  - x\n  - {c: }\n", "{a@1:1=1@1:4 b@2:1=[x@3:5 {c@4:6=@4:9}@4:5]@3:3}@1:1"),
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "what is not YAML is told with its place",
+    "invalid YAML is reported with its position",
     arguments: [
       ("author: [unclosed\n", "2:1: it is not YAML: did not find expected ',' or ']'"),
       ("a: b: c", "1:5: it is not YAML: mapping values are not allowed in this context"),
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "anchors can be refused; a text in quotes has none",
+    "anchors can be refused; quoted text contains none",
     arguments: [("a: &b c", "1:4"), ("- &a\n- *a", "1:3"), ("&k a: 1", "1:1"), ("a: '&b c'\nd: e & f", nil)])
   func anchors(text: String, place: String?) {
     do throws(YAMLError) {
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("a key is the same key however it is quoted; another value is another key")
+  @Test("a key is the same however it is quoted; another value is another key")
   func keys() throws {
     #expect(problem("a: 1\n\"a\": 2") == "1:1: this key appears twice: a; keep one")
     #expect(
@@ -79,7 +79,7 @@ import Testing
     #expect(try YAMLReader.document(in: "? [a]\n: 1\n? [b]\n: 2\n? a\n: 3")?.mapping?.count == 3)
   }
 
-  @Test("64 levels are read, and one more is told", arguments: ["[", "{a: ", "- ", "? "])
+  @Test("64 levels are read, and one more is an error", arguments: ["[", "{a: ", "- ", "? "])
   func depth(opening: String) throws {
     func nest(_ levels: Int) -> String {
       let closing = ["[": "]", "{a: ": "}"][opening] ?? ""
@@ -91,7 +91,7 @@ import Testing
     #expect(bomb?.contains("nested more than 64 levels deep") == true, "\(bomb?.prefix(200) ?? "")")
   }
 
-  @Test("any text is a tree or an error that can be told", arguments: 0..<20)
+  @Test("any text is a tree or an error with a message", arguments: 0..<20)
   func anyText(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let words = [

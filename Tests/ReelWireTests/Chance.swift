@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelTestSupport
 
-/// Random facts that a file may have; the same for the same seed.
+/// Random facts that a file may have, the same for the same seed.
 struct Chance: RandomNumberGenerator {
   private var generator: SplitMix64
 

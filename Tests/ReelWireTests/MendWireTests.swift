@@ -2,7 +2,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// What is written is what is read, and nothing else is read.
+/// What is written can be read, and nothing else.
 @Suite struct MendWireTests {
   private static let file = ReadRequest(
     size: 1 << 40, container: .mov, byteBudget: 1 << 50, milliseconds: 9000)
@@ -46,7 +46,7 @@ import Testing
     #expect(try MendReply(decoding: reply.encoded()) == reply)
   }
 
-  /// One lying worker must not end a run.
+  /// A single lying worker must not end a run.
   @Test(arguments: MendError.Code.allCases)
   func aWorkerSpeaksOfTheFileAlone(_ code: MendError.Code) throws {
     let frame = try MendReply.failure(MendError(code, "no")).encoded()
@@ -59,7 +59,7 @@ import Testing
     #expect(try MendOutputRequest(decoding: MendOutputRequest().encoded()) == MendOutputRequest())
   }
 
-  /// Whatever byte is another one, it is refused or read as a whole.
+  /// With any byte changed, a frame is refused or read completely.
   @Test func otherBytesAreRefusedOrRead() throws {
     for frame in try Self.requests.map({ try $0.encoded() }) + Self.replies.map({ try $0.encoded() }) {
       for place in frame.indices {

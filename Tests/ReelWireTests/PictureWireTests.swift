@@ -2,7 +2,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// Requests for pictures, and their answers.
+/// Requests for pictures and their replies.
 @Suite struct PictureWireTests {
   static let file = ReadRequest(size: 5, container: .webm, byteBudget: 7, milliseconds: 9000)
   static let requests: [PictureRequest] = [

@@ -2,7 +2,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// The frames by which a worker reads a file that it has no descriptor of.
+/// The frames with which a worker reads a file without having its descriptor.
 @Suite struct RangeWireTests {
   private let file = ReadRequest(size: 1 << 31, container: .mp4, byteBudget: 1 << 29, milliseconds: 9000)
 
@@ -34,7 +34,7 @@ import Testing
     #expect(throws: WireError.length) { try RangeReply.bytes(bytes[...]).encoded() }
   }
 
-  /// Numbers stand behind the envelope's ten bytes: position, count, what is expected.
+  /// The numbers follow the envelope's ten bytes: offset, count, and the expected number of bytes.
   @Test(arguments: [
     (10, Int64(-1), "position"), (18, 0, "count"), (18, -3, "count"), (18, 65_537, "count"),
     (26, 0, "expected"), (26, (1 << 40) + 1, "expected"), (26, .max, "expected"),

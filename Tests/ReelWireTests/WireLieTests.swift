@@ -3,7 +3,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// A frame that is well made and says what cannot be.
+/// A well-formed frame with impossible contents.
 @Suite struct WireLieTests {
   struct Lie: CustomTestStringConvertible, Sendable {
     let testDescription: String
@@ -62,7 +62,7 @@ import Testing
     #expect(throws: WireError.field(lie.field)) { try ReadReply(decoding: frame) }
   }
 
-  /// What would end the run, or blame the worker, is not for a worker to say.
+  /// A worker may not report codes that would end the run or blame the worker.
   @Test(arguments: [
     ProbeError.Code.lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken,
     .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader,

@@ -2,7 +2,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// Bytes of every sort: each gives a value or a ``WireError``, and what gives a value can be written again.
+/// Arbitrary bytes decode to a value or throw a ``WireError``, and a decoded value can be encoded again.
 @Suite struct WireNoiseTests {
   @Test(arguments: 0..<200)
   func flippedBits(seed: UInt64) throws {
@@ -27,7 +27,7 @@ import Testing
     #expect(throws: WireError.length) { try ReadReply(decoding: frame + [0]) }
   }
 
-  /// The length agrees, so that the fields themselves are read.
+  /// The length is right, so that the fields themselves are read.
   @Test(arguments: 0..<200)
   func randomPayloads(seed: UInt64) throws {
     var chance = Chance(seed: seed)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// What every frame of today has behind its first four bytes.
+  /// The version byte, which follows the first four bytes of every current frame.
   private static let version = (try? ForkRequest(.reading, processorSeconds: 10).encoded())?[4] ?? 0
 
   @Test func otherVersionsAreNamed() throws {
@@ -57,7 +57,7 @@ import Testing
     #expect(throws: WireError.length) { try ReadReply(decoding: long) }
   }
 
-  /// Everything that a frame may be taken for.
+  /// Decodes the bytes as every kind of frame.
   private func decodeEverything(_ bytes: [UInt8]) throws {
     if let reply = try? ReadReply(decoding: bytes) {
       #expect(try ReadReply(decoding: reply.encoded()) == reply)

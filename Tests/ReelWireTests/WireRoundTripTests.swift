@@ -3,7 +3,7 @@ import ReelCore
 import ReelWire
 import Testing
 
-/// What is written is what is read.
+/// What is written is read unchanged.
 @Suite struct WireRoundTripTests {
   @Test(arguments: 0..<300)
   func facts(seed: UInt64) throws {

@@ -1,4 +1,4 @@
-/// The fields of an AVI file's headers (AVIMAINHEADER, AVISTREAMHEADER, BITMAPINFOHEADER, WAVEFORMATEX).
+/// The fields in an AVI file's headers (AVIMAINHEADER, AVISTREAMHEADER, BITMAPINFOHEADER, WAVEFORMATEX).
 struct AVIFields {
   private var fields: Fields
   private var type = ""
@@ -44,7 +44,7 @@ struct AVIFields {
   }
 }
 
-/// The fields of an ASF file's header objects (Advanced Systems Format 1.20, 3).
+/// The fields in an ASF file's header objects (Advanced Systems Format 1.20, 3).
 struct ASFFields {
   private var fields: Fields
 
@@ -66,7 +66,7 @@ struct ASFFields {
         fields.add("video height", .size, at: at + 82, 4, .little)
         fields.add("format width", .size, at: at + 93, 4, .little)
         fields.add("format height", .size, at: at + 97, 4, .little)
-      case 0x91 where bytes[at + 24] == 0x40:  // sound
+      case 0x91 where bytes[at + 24] == 0x40:  // audio
         fields.add("sound channels", .channels, at: at + 80, 2, .little)
         fields.add("sound rate", .sampleRate, at: at + 82, 4, .little)
       default: break
@@ -78,7 +78,7 @@ struct ASFFields {
   var found: [HeaderField] { fields.found }
 }
 
-/// The numbers of an FLV file's `onMetaData`, and the flags of its first tags.
+/// The numbers in an FLV file's `onMetaData`, and the flags of its first tags.
 struct FLVFields {
   private var fields: Fields
 

@@ -1,20 +1,20 @@
 import ReelCore
 import ReelTestSupport
 
-/// A number in a file's headers that says something about its content: where it is, and what it is about.
+/// A number in a file's headers that describes its content, with its location and subject.
 struct HeaderField: Sendable, CustomStringConvertible {
-  /// What a header's number is about.
+  /// What the number describes.
   enum Subject: String, Sendable, CaseIterable {
     case duration, clock, rate, count, size, channels, sampleRate, shape, matrix, colour, edit, date, index
   }
 
   enum Form: Sendable { case big, little, float }
 
-  /// Such as `moov/trak/mdia/mdhd timescale`.
+  /// The path and name, such as `moov/trak/mdia/mdhd timescale`.
   let name: String
   let subject: Subject
   let offset: Int
-  /// Bytes, at most 8.
+  /// The number of bytes, at most 8.
   let width: Int
   var form = Form.big
 
@@ -32,7 +32,7 @@ struct HeaderField: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Other values than the one that is there: none, all ones, its doubles and halves, one more, any.
+  /// False values: zero, all ones, multiples and fractions of the true one, its neighbors, and random numbers.
   func lies(about bytes: [UInt8], _ chance: inout SplitMix64) -> [UInt64] {
     let told = value(in: bytes)
     let ones = UInt64.max >> UInt64(64 - 8 * width)
@@ -53,7 +53,7 @@ struct HeaderField: Sendable, CustomStringConvertible {
     return [0, number * 2, number / 2, number * 1800, -number, .infinity].map(\.bitPattern)
   }
 
-  /// Every field that is known of a file of `container`.
+  /// Every known field in a file of `container`.
   static func all(of bytes: [UInt8], _ container: MediaContainer) -> [HeaderField] {
     switch container {
     case .mp4, .mov, .m4v, .threeGP, .threeG2: ISOFields(bytes).found
@@ -67,13 +67,13 @@ struct HeaderField: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Puts right what a writer of the changed file would have put there, too.
+  /// Corrects the checksums, as a writer of the changed file would.
   static func seal(_ bytes: inout [UInt8], _ container: MediaContainer) {
     if container == .ogg { OggPages.seal(&bytes) }
   }
 }
 
-/// Bytes that are looked through for fields.
+/// Collects the fields found in a file's bytes.
 struct Fields {
   let bytes: [UInt8]
   var found: [HeaderField] = []

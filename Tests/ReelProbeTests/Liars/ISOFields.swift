@@ -1,4 +1,4 @@
-/// The fields of an MP4's or QuickTime movie's boxes (ISO/IEC 14496-12).
+/// The fields in the boxes of an MP4 or QuickTime movie (ISO/IEC 14496-12).
 struct ISOFields {
   private var fields: Fields
   private var handler = ""

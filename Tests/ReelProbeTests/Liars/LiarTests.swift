@@ -4,10 +4,11 @@ import ReelProbe
 import ReelTestSupport
 import Testing
 
-/// Good files with header fields that were changed: whatever they claim, no answer is wrong in silence.
+/// Good files with changed header fields: whatever these claim, no fact may be wrong without a warning.
 ///
-/// The short form tells the same lies in every run; `REEL_LIES=N` makes N others, by `REEL_SEED`. `REEL_LIARS=webm` takes only
-/// recipes whose names hold that, and `REEL_LIARS_EACH=1` prints what each field that was believed did, and fails nothing.
+/// The short form tests the same lies in every run; `REEL_LIES=N` makes N other ones from `REEL_SEED`.
+/// `REEL_LIARS=webm` selects the recipes whose names contain that text, and `REEL_LIARS_EACH=1` prints the effect of
+/// each field that was believed, without failing the test.
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
 struct LiarTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -19,7 +20,8 @@ struct LiarTests {
     environment["REEL_LIARS"].map { recipe.name.contains($0) } ?? true
   }
 
-  /// What else people have: other sound, none, shapes, turns, colours, uneven frames, more than is looked at whole.
+  /// Further kinds of files: other audio, none, pixel shapes, rotations, colors, uneven frames, and more than is read
+  /// completely.
   private static let more: [Recipe] = {
     func recipe(_ name: String, _ container: MediaContainer, _ arguments: String) -> Recipe {
       Recipe(name: name, container: container, arguments: arguments.split(separator: " ").map(String.init))
@@ -62,7 +64,7 @@ struct LiarTests {
     try #require(!files.isEmpty)
     var believed: [String: Int] = [:]
     var told = 0
-    // Each field in turn, with one of its lies; then any lie of any file, a third of them in pairs.
+    // First each field in turn with one of its lies, then any lie about any file, a third of them in pairs.
     for file in files {
       for field in file.fields where told < Self.count {
         guard let lie = field.lies(about: file.bytes, &chance).randomElement(using: &chance) else { continue }
@@ -111,7 +113,7 @@ struct LiarTests {
   }
 }
 
-/// A file that tells the truth.
+/// An unchanged file.
 private struct GoodFile {
   let name: String
   let container: MediaContainer
@@ -127,7 +129,7 @@ private struct GoodFile {
     (name, container) = (recipe.name, recipe.container)
     bytes = file.allBytes
     truth = try file.read(as: recipe.container).media
-    // Where something is named already, no lie would be silent (`EveryContainerTests` holds that nothing is).
+    // Where the file has a warning already, no lie would go unnoticed (`EveryContainerTests` checks that it has none).
     guard truth.warnings.isEmpty else { return nil }
     fields = HeaderField.all(of: bytes, recipe.container)
   }

@@ -1,22 +1,22 @@
 import ReelCore
 
-/// Holds the answer about a file whose headers were changed against what is true of it.
+/// Compares the answer about a file with changed headers with the truth.
 struct LieVerdict {
-  /// What is told of the file as it was.
+  /// The facts reported for the unchanged file.
   let truth: MediaInfo
   let answer: MediaInfo
 
-  /// The facts that are wrong without a word: neither unknown, nor named by a warning. Those that only a header can tell
-  /// are not among them where a field of that subject was changed.
+  /// The facts that are silently wrong: neither unknown nor covered by a warning. Facts that only a header can state
+  /// are excluded where a field of that subject was changed.
   ///
-  /// - Parameter isPair: whether two fields were changed.
+  /// - Parameter isPair: Whether two fields were changed.
   func silent(after subjects: Set<HeaderField.Subject>, isPair: Bool = false) -> [String] {
     var wrong: [String] = []
     func hold(_ fact: String, _ isTrue: Bool, _ told: Any?, _ truth: Any?) {
       guard !isTrue, !isWarned(of: fact), !isOnlyClaimed(fact, subjects, isPair) else { return }
       wrong.append("\(fact) \(told.map { "\($0)" } ?? "nil"), not \(truth.map { "\($0)" } ?? "nil")")
     }
-    // A packet of sound in one of MPEG's multiplexes holds many frames, and does not say how many.
+    // An audio packet in an MPEG multiplex contains many frames and does not state how many.
     let least = [.mpegTS, .m2ts, .mpegPS].contains(answer.container) ? 0.3 : 0.15
     hold("duration", isNear(answer.duration, truth.duration, 0.03, least), answer.duration, truth.duration)
     let (told, video) = (answer.video, truth.video)
@@ -59,14 +59,14 @@ struct LieVerdict {
     return abs(told - truth) <= max(least, truth * share)
   }
 
-  /// Whether a warning is about the fact: it names it, or what it is a part of.
+  /// Whether a warning covers the fact: it names the fact or what the fact is part of.
   private func isWarned(of fact: String) -> Bool {
     let sizes: Set<String> = ["width", "height", "storedWidth", "storedHeight"]
     let rates: Set<String> = ["frameRate", "variableFrameRate"]
     let sound: Set<String> = ["audio", "channels", "sampleRate"]
     return answer.warnings.contains { warning in
       switch warning.code {
-      // What comes between the stretches of a clock is no step between two pictures.
+      // The gap between two stretches of a clock is no step between two pictures.
       case .clockJumps: fact == "duration"
       case .durationMismatch, .truncated, .samplesHidden, .indexMismatch:
         fact == "duration" || rates.contains(fact)
@@ -84,7 +84,7 @@ struct LieVerdict {
     }
   }
 
-  /// What nothing in the content tells (docs/probe.md, "Only claimed").
+  /// Whether nothing in the content reveals the fact (docs/probe.md, "Only claimed").
   private func isOnlyClaimed(
     _ fact: String, _ subjects: Set<HeaderField.Subject>, _ isPair: Bool
   ) -> Bool {
@@ -92,39 +92,39 @@ struct LieVerdict {
       .matrix: ["rotation", "width", "height"], .shape: ["width", "height"], .date: ["createdAt"],
       .colour: ["hdr"], .edit: ["duration", "frameRate", "variableFrameRate"],
     ]
-    // WMA's packets do not say what they hold.
+    // WMA packets do not state their contents.
     if answer.audio.contains(where: { $0.codec?.hasPrefix("wma") == true }),
       !subjects.isDisjoint(with: [.channels, .sampleRate]), ["channels", "sampleRate"].contains(fact)
     {
       return true
     }
-    // Without sound nothing tells how fast Theora's pictures come but the header that says so.
+    // Without audio only the header states the rate of Theora's pictures.
     if answer.video?.codec == "theora", answer.audio.isEmpty, subjects.contains(.rate),
       ["duration", "frameRate"].contains(fact)
     {
       return true
     }
-    // With sound it does, as far as that ends when the pictures do: to a fifth of a second.
+    // Audio reveals the rate as far as it ends with the pictures: to a fifth of a second.
     if answer.video?.codec == "theora", subjects.contains(.rate), fact == "frameRate",
       let told = answer.video?.frameRate?.value, let actual = truth.video?.frameRate?.value,
       let seconds = truth.duration, abs(actual / told - 1) * seconds <= 0.2
     {
       return true
     }
-    // Headers that say a thing twice, and the same lie both times.
+    // Headers that state a value twice, with the same lie in both places.
     if isPair, answer.container == .avi, answer.audio.isEmpty, subjects == [.rate],
       ["duration", "frameRate"].contains(fact)
     {
       return true
     }
-    // How long a packet of Vorbis lasts, its block sizes do not tell alone.
+    // The block sizes alone do not determine the duration of a Vorbis packet.
     if isPair, answer.container.isMatroska, answer.audio.allSatisfy({ $0.codec == "vorbis" }),
       subjects.isSubset(of: [.rate, .clock]),
       ["duration", "frameRate"].contains(fact)
     {
       return true
     }
-    // Pictures alone in fragments, whose H.264 may state the rate of fields.
+    // Pictures alone in fragments, whose H.264 may state the field rate.
     if answer.container == .mp4, answer.audio.isEmpty, subjects.contains(.clock),
       ["duration", "frameRate"].contains(fact), let told = answer.video?.frameRate?.value,
       let actual = truth.video?.frameRate?.value,
@@ -132,7 +132,7 @@ struct LieVerdict {
     {
       return true
     }
-    // How long the last picture stays, or the last frame of sound, only its table in the last fragment says.
+    // The duration of the last picture or audio frame is stated only by its table in the last fragment.
     if answer.container == .mp4, subjects.contains(.index),
       ["duration", "frameRate", "variableFrameRate"].contains(fact), let told = answer.duration,
       let actual = truth.duration, (0...1).contains(told - actual), let video = answer.video,
@@ -140,13 +140,13 @@ struct LieVerdict {
     {
       return true
     }
-    // A pause before the last cluster, and the duration that would deny it gone, too.
+    // A pause before the last cluster, with the duration that would refute it removed.
     if isPair, answer.container.isMatroska, subjects == [.clock, .duration],
       ["duration", "frameRate", "variableFrameRate"].contains(fact)
     {
       return true
     }
-    // The rate of Theora, and the page of sound that would deny it.
+    // Theora's rate, together with the audio page that would refute it.
     if isPair, answer.video?.codec == "theora", subjects == [.rate, .duration],
       ["duration", "frameRate"].contains(fact)
     {

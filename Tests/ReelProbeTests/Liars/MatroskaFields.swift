@@ -1,4 +1,4 @@
-/// The fields of a Matroska file's elements (RFC 9559).
+/// The fields in a Matroska file's elements (RFC 9559).
 struct MatroskaFields {
   private var fields: Fields
 

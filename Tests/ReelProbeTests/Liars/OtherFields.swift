@@ -1,4 +1,4 @@
-/// The numbers in the headers of an Ogg file's streams, and the times of its first and last pages (RFC 3533, 6).
+/// The numbers in the stream headers of an Ogg file, and the timestamps of its first and last pages (RFC 3533, 6).
 struct OggFields {
   private var fields: Fields
 
@@ -9,7 +9,7 @@ struct OggFields {
       let start = page.contents
       switch (fields.bytes[safe: start], fields.text(start + 1, 6)) {
       case (0x80, "theora"):
-        // Its sizes are those that its decoder goes by.
+        // The decoder uses the sizes, so these are not changed.
         fields.add("theora rate", .rate, at: start + 22, 4)
         fields.add("theora rate below", .rate, at: start + 26, 4)
       default: break
@@ -21,7 +21,7 @@ struct OggFields {
   var found: [HeaderField] { fields.found }
 }
 
-/// The numbers of an MXF file's descriptors and tracks (SMPTE ST 377-1).
+/// The numbers in an MXF file's descriptors and tracks (SMPTE ST 377-1).
 struct MXFFields {
   private var fields: Fields
   private static let tags: [Int: (String, HeaderField.Subject)] = [
@@ -62,7 +62,7 @@ struct MXFFields {
   }
 }
 
-/// The first and the last times in one of MPEG's multiplexes.
+/// The first and last timestamps in an MPEG multiplex.
 struct MPEGFields {
   private var fields: Fields
 
@@ -73,7 +73,7 @@ struct MPEGFields {
         && bytes[$0 + 6] >> 6 == 2 && bytes[$0 + 7] >> 6 >= 2 && bytes[$0 + 9] & 1 == 1
         && bytes[$0 + 11] & 1 == 1 && bytes[$0 + 13] & 1 == 1
     }
-    // The whole bytes between the markers of 33 bits; the lower one of them makes a third of a second.
+    // The whole bytes of the 33-bit timestamp between its marker bits; the lower one counts in thirds of a second.
     for start in starts.prefix(2) {
       fields.add("time, high", .clock, at: start + 10, 1)
       fields.add("time, low", .clock, at: start + 12, 1)
