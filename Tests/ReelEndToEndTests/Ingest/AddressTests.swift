@@ -184,8 +184,7 @@ struct AddressTests {
   func plain() async throws {
     let outcome = try await Self.run(try Workbench(), ["probe", "http://198.51.100.7/a.mp4"])
     #expect(
-      outcome.status == 3 && outcome.errors.contains("not encrypted")
-        || outcome.output.contains("not encrypted"))
+      outcome.status == 3 && (outcome.errors + outcome.output).contains("not encrypted"), "\(outcome)")
   }
 
   @Test("a bucket is read like a folder, with its pages, filters and names")

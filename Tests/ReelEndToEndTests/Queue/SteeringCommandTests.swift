@@ -77,7 +77,7 @@ import Testing
     #expect(try await fleet.reel("enqueue", "clips", "--policy", "right.yaml").status == 0)
     // The items now wait for a worker with the policy that they ask for.
     let wrong = try await fleet.work(to: "store", "--policy", "wrong.yaml")
-    #expect(wrong.status == 0 && wrong.output.contains("nothing") || wrong.status == 0, "\(wrong)")
+    #expect(wrong.status == 0, "\(wrong)")
     #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE state = 0") == 3)
     // The worker does not have the policy's file.
     for name in ["right.yaml", "below.yaml"] {

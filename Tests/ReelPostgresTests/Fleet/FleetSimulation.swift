@@ -422,7 +422,7 @@ struct FleetSimulation {
       case 1: agenda.add(arrival(false), at: now + 1 + draw(40))
       default:
         // Late, if the request can be. Otherwise whoever repeats it waits for its end.
-        let isLate = call.request.isOne(mistake) || draw(2) == 0 && call.request.isOne(mistake)
+        let isLate = call.request.isOne(mistake)
         agenda.add(arrival(false), at: now + (isLate ? 1 + draw(60_000) : 1 + draw(40)))
       }
     }
