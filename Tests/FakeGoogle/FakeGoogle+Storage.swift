@@ -10,7 +10,7 @@ extension FakeGoogle {
     package var metadata: [String: String]
     package var generation: Int
     /// What is reported about the object if its bytes are not kept.
-    var told: (length: Int, crc32c: String?)?
+    package var told: (length: Int, crc32c: String?)?
 
     package init(bytes: [UInt8], contentType: String, metadata: [String: String], generation: Int) {
       (self.bytes, self.contentType) = (bytes, contentType)

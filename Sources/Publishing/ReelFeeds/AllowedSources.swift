@@ -66,7 +66,9 @@ package struct AllowedSources: Sendable {
   /// Whether a request may be sent to `host` at `address`, to which a connection was made: a name may lead elsewhere than
   /// when ``check(_:)-(SourcePath)`` resolved it.
   package func admits(_ host: String, _ address: IPAddress) -> Bool {
-    !rules.isEmpty || destination?.host.name == host || address.isPublic
+    guard rules.isEmpty, !address.isPublic else { return true }
+    // A bucket may be part of its store's host name.
+    return destination.map { host == $0.host.name || host.hasSuffix("." + $0.host.name) } ?? false
   }
 
   private var refusal: SourceError {

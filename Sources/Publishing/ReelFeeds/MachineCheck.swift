@@ -34,7 +34,7 @@ package struct MachineCheck: Sendable {
   /// Whether no host of these files answers. Blocks for some seconds.
   func reachesNone(of addresses: [SourcePath]) -> Bool {
     // Behind a proxy, a direct connection proves nothing.
-    if ProxyEnvironment.namesProxy { return false }
+    if [true, false].contains(where: ProxyEnvironment.namesProxy(forHTTPS:)) { return false }
     let places = addresses.compactMap { $0.isAddress ? AddressPlace($0.text) : nil }
     let hosts = Dictionary(places.map { ($0.owner, $0) }) { first, _ in first }.values
     return places.count == addresses.count && !hosts.contains(where: \.isReachable)

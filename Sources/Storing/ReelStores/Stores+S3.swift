@@ -37,7 +37,9 @@ extension Stores {
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(
         store: store, sendsChecksums: sendsChecksums,
-        transport: try CurlTransport(rules, limiter: settings.limiter, admits: admits),
+        // Without an endpoint in the address, the host is Amazon's or the settings'.
+        transport: try CurlTransport(
+          rules, limiter: settings.limiter, admits: address.endpoint == nil ? nil : admits),
         credentials: try credentials(local, environment))
     }
   }

@@ -2,10 +2,12 @@ import Glibc
 
 /// The proxies that the environment names, by the variables that libcurl reads.
 package enum ProxyEnvironment {
-  /// Whether a proxy is named. Not `HTTP_PROXY`, which a CGI program gets from its client (CVE-2016-5385).
-  package static var namesProxy: Bool {
-    ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"].contains { (name: String) in
-      getenv(name) != nil
-    }
+  /// Whether a proxy is named for https, or for http. An empty variable names none. `HTTP_PROXY` does not count: a CGI
+  /// program gets it from its client (CVE-2016-5385).
+  package static func namesProxy(forHTTPS isSecure: Bool) -> Bool {
+    (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]).contains(where: isSet)
+      || ["all_proxy", "ALL_PROXY"].contains(where: isSet)
   }
+
+  private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 }

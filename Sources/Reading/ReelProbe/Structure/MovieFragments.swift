@@ -87,6 +87,8 @@ struct MovieFragments: Hashable {
   /// The most durations of samples that are told apart.
   fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
+  /// The number of places of a track after which each fragment adds only one.
+  private static let mostPlaces = 1 << 15
 
   /// How far apart from the first track the others were when first compared, by the ID of the track, in seconds.
   private var skews: [UInt32: Double] = [:]
@@ -179,10 +181,12 @@ struct MovieFragments: Hashable {
         continue
       }
       if let start = told.dataStart, start >= 0, start < told.dataEnd {
-        places[fragment.id, default: []] +=
+        let some =
           chosen.contains(fragment.id)
           ? [start..<told.dataEnd]
           : fragment.someSamples(defaultSize: run.defaultSize, moof: part.box.start, behind: before, of: file)
+        let isFull = places[fragment.id].map { $0.count >= Self.mostPlaces } ?? false
+        places[fragment.id, default: []] += some.prefix(isFull ? 1 : some.count)
       }
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))

@@ -249,7 +249,8 @@ final class CurlTransfer: @unchecked Sendable {
     guard begin == nil, let curl, let easy else { return false }
     // A name that was checked before may lead elsewhere by now.
     if let admits = request.admits, IPAddress(name.remote).map({ admits(request.host, $0) }) != true {
-      failure = .unreachable("\(request.host) now leads to this machine or a private network")
+      failure = .unreachable("\(request.host) leads to this machine or a private network")
+      needsNewConnection = false
       return false
     }
     let isKept = curl.long(easy, CURLINFO_NUM_CONNECTS) == 0

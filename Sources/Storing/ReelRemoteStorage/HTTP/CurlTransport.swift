@@ -34,9 +34,7 @@ public final class CurlTransport: HTTPTransport {
   package init(
     _ rules: HTTPRules, limiter: RateLimiter? = nil, admits: ConnectionRule?
   ) throws(HTTPFailure) {
-    (self.rules, self.limiter) = (rules, limiter)
-    // The address of a proxy says nothing about where its connections lead.
-    self.admits = rules.mayUseProxy ? nil : admits
+    (self.rules, self.limiter, self.admits) = (rules, limiter, admits)
     places = AsyncSemaphore(count: rules.connections)
     var extra: ExtraCertificates?
     if let path = rules.extraCertificates { extra = try ExtraCertificates(path: path) }
@@ -116,7 +114,9 @@ public final class CurlTransport: HTTPTransport {
         field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
       },
       bodyLength: call.hasBody ? call.body.length : nil,
-      admits: admits, isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
+      // The address of a proxy says nothing about where its connections lead.
+      admits: rules.mayUseProxy(for: call.origin) ? nil : admits,
+      isDirect: rules.bypassesProxies(call.origin),
       limits: CurlLimits(
         connect: rules.timeouts.connect,
         whole: { [timeouts = rules.timeouts, rate = limiter?.bytesPerSecond] received in

@@ -112,8 +112,13 @@ public struct HTTPRules: Hashable, Sendable {
     self.usesProxy = usesProxy
   }
 
-  /// Whether requests may go through a proxy, an explicit one or the environment's.
-  var mayUseProxy: Bool { usesProxy && (proxy != nil || ProxyEnvironment.namesProxy) }
+  /// Whether requests to `origin` may go through a proxy, an explicit one or the environment's.
+  func mayUseProxy(for origin: HTTPOrigin) -> Bool {
+    bypassesProxies(origin) ? false : proxy != nil || ProxyEnvironment.namesProxy(forHTTPS: origin.isSecure)
+  }
+
+  /// Whether requests to `origin` use no proxy, whatever the environment names.
+  func bypassesProxies(_ origin: HTTPOrigin) -> Bool { !usesProxy || origin.isLoopback || origin.isLinkLocal }
 
   /// Whether ``proxy`` is a valid address: a host, optionally with a scheme, a port, and a user and password.
   public var knowsProxy: Bool {
