@@ -42,8 +42,8 @@ package struct CampaignTally: CustomStringConvertible {
 
   package var description: String {
     let codes = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-    return "\(published) published in spite of it, failed first: \(codes.joined(separator: ", "))"
-      + (unstruck > 0 ? ", \(unstruck) never struck" : "")
+    return "\(published) published despite the fault, failed at first: \(codes.joined(separator: ", "))"
+      + (unstruck > 0 ? ", \(unstruck) in which the fault never struck" : "")
   }
 }
 
@@ -55,6 +55,7 @@ package struct BrokenPromises: Error, CustomStringConvertible {
   let sentences: [String]
 
   package var description: String {
-    "\(campaign): \(sentences.count) broken: " + sentences.joined(separator: "; ").replacing("\n", with: " ")
+    "\(campaign): \(sentences.count) findings: "
+      + sentences.joined(separator: "; ").replacing("\n", with: " ")
   }
 }

@@ -105,22 +105,22 @@ package struct FaultCampaign: Sendable {
     if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
       fault.kind.passes(on: stage.proxy.requests[fault.request - 1]), case .failed(let failure) = first
     {
-      outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
+      outcome.broken.append("the run did not recover from the fault: \(failure.code), \(failure.message)")
     }
     stage.proxy.plan(nil)
     let second = try await stage.publish()
     if case .failed(let failure) = second {
-      outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
+      outcome.broken.append("the next run, without the fault, failed: \(failure.code), \(failure.message)")
     }
     outcome.broken += try await stage.broken(after: second, mayLeave: mayLeave).map {
       "after the second run: " + $0
     }
     let heard = stage.elsewhere.requests
     if !heard.isEmpty, !fault.kind.mayLead {
-      outcome.broken.append("another server was asked: \(heard.map(\.target))")
+      outcome.broken.append("another server received requests: \(heard.map(\.target))")
     }
     for request in heard where request.headers.contains(where: { stage.isSecret($0.name, $0.value) }) {
-      outcome.broken.append("another server was told a secret: \(request.method) \(request.target)")
+      outcome.broken.append("another server received a secret: \(request.method) \(request.target)")
     }
     await stage.stop()
     return outcome

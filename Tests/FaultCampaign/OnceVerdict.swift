@@ -39,7 +39,7 @@ package struct OnceVerdict: Sendable {
     switch result {
     case .published, .duplicate: afterPublishing(result, store, catalog)
     case .failed(let failure): afterFailing(failure, store, catalog)
-    default: ["it ended with \(result)"]
+    default: ["the run ended with \(result)"]
     }
   }
 
@@ -49,7 +49,7 @@ package struct OnceVerdict: Sendable {
     var broken: [String] = []
     let published = catalog.rows.filter(\.isPublished)
     if catalog.posts != 1 || published.count != 1 {
-      broken.append("\(catalog.posts) posts and \(published.count) published intents instead of one")
+      broken.append("\(catalog.posts) posts and \(published.count) published intents instead of one each")
     }
     // An object that no post shows is for the doctor to remove, as long as a row names it.
     let named = Set(catalog.posters.map(\.key))
@@ -59,16 +59,20 @@ package struct OnceVerdict: Sendable {
     }
     broken += posters(store, catalog)
     for object in videos {
-      if object.digest != digest { broken.append("the object \(object.name) holds other bytes") }
-      if object.name != published.first?.key { broken.append("\(object.name) is stored, and is not a post") }
+      if object.digest != digest { broken.append("the object \(object.name) contains the wrong bytes") }
+      if object.name != published.first?.key {
+        broken.append("\(object.name) is stored, but is not the published object")
+      }
     }
-    if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
+    if published.first.map({ $0.digest != digest }) ?? false {
+      broken.append("the post is for the wrong bytes")
+    }
     if let documents = store.documents, documents != published.map(\.key) {
-      broken.append("the store keeps posts that show \(documents) instead of one of \(published.map(\.key))")
+      broken.append("the store's own posts show \(documents) instead of \(published.map(\.key))")
     }
     let left = store.unfinished.filter { !named.contains($0) }
-    if !left.isEmpty { broken.append("begun and left: \(left)") }
-    if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
+    if !left.isEmpty { broken.append("unfinished uploads were left behind: \(left)") }
+    if catalog.untold > 0 { broken.append("\(catalog.untold) events were not sent") }
     return broken
   }
 
@@ -76,12 +80,14 @@ package struct OnceVerdict: Sendable {
   private func posters(_ store: StoreContents, _ catalog: CatalogLook) -> [String] {
     var broken: [String] = []
     let shown = catalog.posters.filter(\.isShown).map(\.key)
-    if shown != catalog.shown { broken.append("posts show \(catalog.shown), and the rows say \(shown)") }
+    if shown != catalog.shown {
+      broken.append("posts show the posters \(catalog.shown), but the rows say \(shown)")
+    }
     for key in shown {
       let stored = store.objects.filter { $0.name == key }
-      if stored.count != 1 { broken.append("\(stored.count) objects of the poster \(key)") }
+      if stored.count != 1 { broken.append("\(stored.count) objects instead of one for the poster \(key)") }
       if stored.contains(where: { $0.digest != poster }) {
-        broken.append("the poster \(key) holds other bytes")
+        broken.append("the poster \(key) contains the wrong bytes")
       }
     }
     return broken
@@ -92,22 +98,26 @@ package struct OnceVerdict: Sendable {
   ) -> [String] {
     var broken: [String] = []
     if catalog.posts != 0 || catalog.rows.contains(where: \.isPublished) {
-      broken.append("it failed, and there is a post")
+      broken.append("the run failed, but there is a post")
     }
     if let documents = store.documents, documents.count > 1 {
-      broken.append("the store keeps \(documents.count) posts")
+      broken.append("the store keeps \(documents.count) posts of one video")
     }
     for shown in store.documents ?? [] where !store.objects.contains(where: { $0.name == shown }) {
-      broken.append("a post shows \(shown), which is not stored")
+      broken.append("a post in the store shows \(shown), which is not stored")
     }
     let named = Set(catalog.rows.map(\.key) + catalog.posters.map(\.key))
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {
       broken.append("no row names \(stray)")
     }
-    if case .other(let code) = failure.code { broken.append("not a code: \(code)") }
+    if case .other(let code) = failure.code { broken.append("unknown error code: \(code)") }
     let isSentence = failure.message.contains(" ") && !failure.message.contains("\n")
-    if !isSentence || failure.message.contains("Error(") { broken.append("no sentence: \(failure.message)") }
-    for secret in secrets where failure.message.contains(secret) { broken.append("it tells a secret") }
+    if !isSentence || failure.message.contains("Error(") {
+      broken.append("the message is not a sentence: \(failure.message)")
+    }
+    for secret in secrets where failure.message.contains(secret) {
+      broken.append("the message contains a secret")
+    }
     return broken
   }
 }

@@ -3,7 +3,8 @@ import Testing
 
 extension PostCatalogContractTests {
   static let batches = [
-    CatalogContractTest("a batch of claims is answered in its order, each as if it came alone") { stage in
+    CatalogContractTest("a batch of claims is answered in order, each as if it had been made alone") {
+      stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (fresh, done, held) = (sketch.publication(), sketch.publication(), sketch.publication())
@@ -21,7 +22,7 @@ extension PostCatalogContractTests {
       #expect(try await other.claim(sketch.request(fresh)).isHeld)
     },
     CatalogContractTest(
-      "of a batch of completions those that were overtaken are told so, and the others are posts"
+      "in a batch of completions, those whose intents were taken over fail, and the others become posts"
     ) { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
@@ -41,7 +42,7 @@ extension PostCatalogContractTests {
       #expect(
         try await second.newestPosts(before: nil, limit: 9).posts.map(\.id) == [intents[2].id, intents[0].id])
     },
-    CatalogContractTest("what is noted with a batch is there with it") { stage in
+    CatalogContractTest("notes that come with a batch are stored with it") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let identity = FileIdentity(device: 1, inode: 2, size: 3, modifiedAt: 4, changedAt: 5)

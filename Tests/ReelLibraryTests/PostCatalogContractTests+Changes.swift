@@ -7,7 +7,7 @@ import Testing
 extension PostCatalogContractTests {
   /// Posts that are removed, restored, edited and moved.
   static let changes = [
-    CatalogContractTest("a removed post leaves the feed at once, and is known") { stage in
+    CatalogContractTest("a removed post leaves the feed at once, and is known to be removed") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let request = sketch.request(sketch.publication(by: "ada"))
@@ -41,7 +41,7 @@ extension PostCatalogContractTests {
         try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
       #expect([other.pageNumber, third.pageNumber] == [2, 3])
     },
-    CatalogContractTest("a removed video does not come back, by whatever store, unless somebody says so") {
+    CatalogContractTest("a removed video is not published again, in any store, unless that is requested") {
       stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
@@ -66,7 +66,7 @@ extension PostCatalogContractTests {
       #expect(try await catalog.claim(sketch.request(elsewhere)).removed == nil)
       #expect(try catalog.content(of: publication.digest, publishedAs: publication).removed == nil)
     },
-    CatalogContractTest("what came in and was mended is known to be removed, too") { stage in
+    CatalogContractTest("the original of a mended video is known to be removed, too") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let (publication, arrived) = (sketch.publication(), sketch.digest())
@@ -89,7 +89,9 @@ extension PostCatalogContractTests {
       #expect(try await catalog.claim(sketch.request(elsewhere)).removed == nil)
       #expect(try catalog.content(of: arrived, publishedAs: elsewhere).removed == nil)
     },
-    CatalogContractTest("a post that was removed in one of two stores does not keep them apart") { stage in
+    CatalogContractTest(
+      "a post that was removed from one of two stores does not prevent relocating the other to it"
+    ) { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       guard let mover = catalog as? any StoreRelocating else { return }
@@ -106,7 +108,7 @@ extension PostCatalogContractTests {
         try await catalog.claim(sketch.request(sketch.publication(digest, to: new.name))).post?.post.id
           == post.id)
     },
-    CatalogContractTest("what is kept can be restored, at its old place") { stage in
+    CatalogContractTest("a removed post that is kept can be restored, at its old place") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let request = sketch.request(sketch.publication(), poster: sketch.poster())
@@ -137,7 +139,7 @@ extension PostCatalogContractTests {
       #expect(try await catalog.status().posts == 2)
       #expect(try catalog.removedPost(post.id) == nil)
     },
-    CatalogContractTest("what was kept goes for good, and comes back without its poster") { stage in
+    CatalogContractTest("a kept post can be purged, and is then restored without its poster") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let request = sketch.request(sketch.publication(), poster: sketch.poster())
@@ -162,7 +164,7 @@ extension PostCatalogContractTests {
       #expect(back.poster == nil && back.posterURL == nil)
       #expect(back.pageNumber == post.pageNumber)
     },
-    CatalogContractTest("a restoration that brought nothing back leaves the post removed") { stage in
+    CatalogContractTest("an abandoned restoration leaves the post removed") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let post = try #require(
@@ -174,7 +176,7 @@ extension PostCatalogContractTests {
       // The objects that it may have stored are due for removal.
       #expect(try catalog.expiredPosts(at: stage.clock.now(), after: 0, limit: 9).map(\.post.id) == [post.id])
     },
-    CatalogContractTest("a video that has become another post since does not come back beside it") { stage in
+    CatalogContractTest("a post is not restored beside another that its video has become since") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let other = try await stage.changing()
@@ -194,13 +196,13 @@ extension PostCatalogContractTests {
       if case .taken(let taken)? = try catalog.begin([PostChange(post.id, .restoration)]).first {
         #expect(taken.id == second.id)
       } else {
-        Issue.record("two posts of one publication")
+        Issue.record("a second post of the publication was allowed")
       }
       try catalog.carryOut(.init(second.id, .removal(Removal(at: stage.clock.now()))))
       try catalog.carryOut(.init(post.id, .restoration))
       #expect(try await catalog.newestPosts(before: nil, limit: 9).posts.map(\.id) == [post.id])
     },
-    CatalogContractTest("a post does not move beside another of its video") { stage in
+    CatalogContractTest("a post does not move to a store that has another post of its video") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let other = try await stage.changing()
@@ -218,7 +220,7 @@ extension PostCatalogContractTests {
       #expect(try catalog.areHeld([open]) == [false])
       #expect(try other.areHeld(left) == [true])
     },
-    CatalogContractTest("whoever does not want it kept does not go on with a removal that keeps it") {
+    CatalogContractTest("a removal that keeps nothing does not resume one that keeps the objects") {
       stage in
       let sketch = Sketch()
       let first = try await stage.changing()
@@ -229,7 +231,7 @@ extension PostCatalogContractTests {
       try await stage.kill(first)
       let removal = PostChange(post.id, .removal(Removal(at: stage.clock.now())))
       guard case .unfinished(let left)? = try second.begin([removal]).first else {
-        Issue.record("it would be kept")
+        Issue.record("the removal that keeps the objects was not handed over as unfinished")
         return
       }
       #expect(left.kind == .removal(kept))
@@ -241,7 +243,7 @@ extension PostCatalogContractTests {
         Issue.record()
       }
     },
-    CatalogContractTest("an edited post says something else, everywhere") { stage in
+    CatalogContractTest("an edit takes effect everywhere, including searches") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -267,14 +269,14 @@ extension PostCatalogContractTests {
       if case .nothing(let same)? = try catalog.begin([PostChange(post.id, .edit(edit))]).first {
         #expect(same == expected)
       } else {
-        Issue.record("an edit of nothing")
+        Issue.record("an edit that changes nothing was begun")
       }
       // Edited a second time.
       try catalog.carryOut(.init(post.id, .edit(PostEdit(caption: "a dog"))))
       #expect(try await find("dog") == [post.id])
       #expect(try await find("cat").isEmpty)
     },
-    CatalogContractTest("a moved post is in the other store, under its id") { stage in
+    CatalogContractTest("a moved post is in the other store, under the same id") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let (old, new) = (Destination("file:///media"), Destination("file:///other"))
@@ -307,11 +309,11 @@ extension PostCatalogContractTests {
       if case .taken(let taken)? = try catalog.begin([PostChange(second.id, .move(to: new))]).first {
         #expect(taken.id == post.id)
       } else {
-        Issue.record("two posts of one publication")
+        Issue.record("a second post of the publication was allowed")
       }
     },
     CatalogContractTest(
-      "where a post has moved from, its video is a duplicate, unless somebody says otherwise"
+      "in the store that a post has left, its video is a duplicate, unless requested otherwise"
     ) {
       stage in
       let sketch = Sketch()
@@ -363,7 +365,8 @@ extension PostCatalogContractTests {
       #expect(try await claim(publication.digest, in: new).post?.post.id == post.id)
       #expect(try await claim(publication.digest, in: third).post?.post.id == post.id)
     },
-    CatalogContractTest("a video is removed where it was, also if it was another post elsewhere before") {
+    CatalogContractTest("a video is known to be removed from its store, even if it is another post elsewhere")
+    {
       stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
@@ -379,7 +382,8 @@ extension PostCatalogContractTests {
         try catalog.content(of: publication.digest, publishedAs: publication).removed?.post.id == post.id)
       #expect(try await catalog.claim(sketch.request(elsewhere)).post?.post.id == other.id)
     },
-    CatalogContractTest("of one publication, one post at a time comes into a store") { stage in
+    CatalogContractTest("only one post of a publication at a time is moved or restored into a store") {
+      stage in
       let sketch = Sketch()
       let first = try await stage.changing()
       let second = try await stage.changing()
@@ -422,7 +426,7 @@ extension PostCatalogContractTests {
       #expect(try answers(first, restorations) == ["begun", "busy"])
       #expect(try answers(first, [restorations[1]]) == [later.id.description])
     },
-    CatalogContractTest("two who have left moves of one publication leave one post of it there") { stage in
+    CatalogContractTest("of two abandoned moves of one publication, only one is finished") { stage in
       let sketch = Sketch()
       let catalogs = try await [stage.changing(), stage.changing(), stage.changing()]
       let publication = sketch.publication(by: "ada")
@@ -443,7 +447,7 @@ extension PostCatalogContractTests {
       #expect(try catalogs[2].areHeld(open) == [true, false])
       #expect(try await catalogs[2].status().destinations.map(\.posts) == [1, 1])
     },
-    CatalogContractTest("what was said before is not kept for ever") { stage in
+    CatalogContractTest("earlier texts, readings and failures are not kept forever") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let (reader, older) = (
@@ -488,7 +492,8 @@ extension PostCatalogContractTests {
       #expect(try await catalog.status().failureCount == 0)
       #expect(try catalog.removedPosts(of: try #require(posts[2].digest)).map(\.post.id) == [posts[2].id])
     },
-    CatalogContractTest("what is not there can't be changed, and what is removed only restored") { stage in
+    CatalogContractTest("an unknown post can't be changed, and a removed one only restored or purged") {
+      stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let nobody = PostID(at: stage.clock.now(), random: sketch.randomness)
@@ -516,7 +521,8 @@ extension PostCatalogContractTests {
         }
       }
     },
-    CatalogContractTest("one at a time changes a post, and what the dead leave is carried on") { stage in
+    CatalogContractTest("one process at a time changes a post, and a dead process's change is taken over") {
+      stage in
       let sketch = Sketch()
       let first = try await stage.changing()
       let second = try await stage.changing()
@@ -540,7 +546,7 @@ extension PostCatalogContractTests {
         #expect(try second.finish([left]).first??.id == post.id)
         try second.strikeOut([left])
       } else {
-        Issue.record("nothing was left")
+        Issue.record("the dead process's change was not handed over")
       }
       // A released change can be taken over by any process.
       let again = try second.begun(.init(post.id, .restoration))
@@ -555,7 +561,7 @@ extension PostCatalogContractTests {
       try third.strikeOut(adopted)
       #expect(try await third.post(post.id)?.pageNumber == post.pageNumber)
     },
-    CatalogContractTest("the same change goes on where the dead have left it") { stage in
+    CatalogContractTest("requesting a dead process's change again resumes it where it stopped") { stage in
       let sketch = Sketch()
       let first = try await stage.changing()
       let second = try await stage.changing()
@@ -574,10 +580,10 @@ extension PostCatalogContractTests {
         #expect(left.kind == .move(to: new, moved: true))
         #expect(left.destination == Destination("file:///media"))
       } else {
-        Issue.record("it was told")
+        Issue.record("the finished move was not handed over, though its event was not sent")
       }
     },
-    CatalogContractTest("what a move may store is remembered, and is for its holder to say") {
+    CatalogContractTest("the free names of a move are remembered, and only its holder can note them") {
       stage in
       let sketch = Sketch()
       let first = try await stage.changing()
@@ -600,7 +606,7 @@ extension PostCatalogContractTests {
       #expect(try second.finish(left).allSatisfy { $0 != nil })
       try second.strikeOut(left)
     },
-    CatalogContractTest("the rows name what a change leaves in a store") { stage in
+    CatalogContractTest("the rows name the objects that a change leaves in a store") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       guard let examined = catalog as? any CatalogExamination else { return }
@@ -628,7 +634,7 @@ extension PostCatalogContractTests {
       #expect(try await states(new) == [.removed])
       #expect(try await examined.damage().isEmpty)
     },
-    CatalogContractTest("of a batch, a removed video alone is answered so") { stage in
+    CatalogContractTest("in a batch, only the claims of a removed video are answered as removed") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let (gone, kept) = (sketch.publication(by: "ada"), sketch.publication(by: "ada"))
@@ -650,7 +656,7 @@ extension PostCatalogContractTests {
       #expect(known.map(\.removed?.post.id) == [nil, post.id, nil])
       #expect(known.map(\.post?.post.id) == [nil, nil, other.id])
     },
-    CatalogContractTest("one batch changes many posts, and each once") { stage in
+    CatalogContractTest("one batch changes many posts, each only once") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       let publication = sketch.publication()
@@ -686,7 +692,7 @@ extension PostCatalogContractTests {
         #expect(try await examined.damage().isEmpty)
       }
     },
-    CatalogContractTest("a post that was removed or moved meanwhile gets no poster") { stage in
+    CatalogContractTest("a post that was removed or moved in the meantime gets no poster") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       guard let adding = catalog as? any PosterAdding else { return }
@@ -718,7 +724,7 @@ extension PostCatalogContractTests {
       #expect(try await adding.postsWithoutPoster(in: here, after: 0, limit: 9).isEmpty)
       #expect(try await adding.postsWithoutPoster(in: there, after: 0, limit: 9).map(\.id) == [posts[1].id])
     },
-    CatalogContractTest("what is kept comes back from where its folder has gone") { stage in
+    CatalogContractTest("a kept post is restored from the store that its own was relocated to") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()
       guard let mover = catalog as? any StoreRelocating else { return }
@@ -746,7 +752,9 @@ extension PostCatalogContractTests {
       try await mover.relocate(new, to: old, holding: 1, duplicates: .skip)
       #expect(try await catalog.status().destinations.map(\.posts) == [2])
     },
-    CatalogContractTest("whoever races to change a post, one of them has it, and all end with one truth") {
+    CatalogContractTest(
+      "of several processes racing to change a post, one at a time holds it, and all see the same result"
+    ) {
       stage in
       let sketch = Sketch()
       let catalogs = try await [stage.changing(), stage.changing(), stage.changing()]

@@ -3,7 +3,7 @@ import Testing
 
 extension PostCatalogContractTests {
   static let claiming = [
-    CatalogContractTest("a new publication is granted with the names that were asked for") { stage in
+    CatalogContractTest("a new publication is granted with the names that were requested") { stage in
       let catalog = try await stage.open()
       let request = Sketch().request(Sketch().publication())
       #expect(try catalog.published(request.publication) == nil)
@@ -15,7 +15,8 @@ extension PostCatalogContractTests {
       #expect(!intent.mayBeStored)
       #expect(try catalog.published(request.publication) == nil)
     },
-    CatalogContractTest("what somebody alive works on is held, for others and for itself") { stage in
+    CatalogContractTest("a publication that a live process works on is held, for others and for that process")
+    { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication(by: "ann")
@@ -24,7 +25,7 @@ extension PostCatalogContractTests {
       #expect(try await second.claim(sketch.request(publication)).isHeld)
     },
     CatalogContractTest(
-      "publications differ by digest, destination and author; nobody is an author of its own"
+      "publications differ by digest, destination and author, and having no author counts as one"
     ) {
       stage in
       let catalog = try await stage.open()
@@ -44,7 +45,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await catalog.status().posts == publications.count)
     },
-    CatalogContractTest("a dead process's intent goes on under its names, as the next attempt") { stage in
+    CatalogContractTest("a dead process's intent is resumed under its names, as the next attempt") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -57,7 +58,8 @@ extension PostCatalogContractTests {
       #expect(resumed.mayBeStored)
       #expect(try await second.claim(sketch.request(publication)).isHeld)
     },
-    CatalogContractTest("what was given up for now goes on under its names") { stage in
+    CatalogContractTest("an intent that was released for a later retry is resumed, as the next attempt") {
+      stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -68,7 +70,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await first.status().unfinished == 1)
     },
-    CatalogContractTest("after an unusable key the next claim draws another") { stage in
+    CatalogContractTest("after an unusable key, the next claim draws a new one") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -82,7 +84,8 @@ extension PostCatalogContractTests {
       }
       #expect(try await catalog.publish(sketch.request(publication), with: sketch) != nil)
     },
-    CatalogContractTest("--duplicates allow makes a post of its own, also beside one in flight") { stage in
+    CatalogContractTest("--duplicates allow makes a separate post, even while another is in flight") {
+      stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -97,7 +100,7 @@ extension PostCatalogContractTests {
       #expect([first.id, later.id].contains(found.id))
       #expect(try await catalog.status().posts == 3)
     },
-    CatalogContractTest("--duplicates allow resumes what a dead process left before it makes another") {
+    CatalogContractTest("--duplicates allow resumes a dead process's intent before it begins a new one") {
       stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
@@ -111,7 +114,8 @@ extension PostCatalogContractTests {
       let fresh = try #require(try await second.claim(sketch.request(publication, .allow)).intent)
       #expect(fresh.id != begun.id)
     },
-    CatalogContractTest("a name is given once; who asks for it again is told, and nobody else suffers") {
+    CatalogContractTest("a name is granted once; claiming it again fails, and other claims are not affected")
+    {
       stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
@@ -136,7 +140,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await catalog.status().posts == 10)
     },
-    CatalogContractTest("of many who claim one publication at once, one gets it") { stage in
+    CatalogContractTest("of many concurrent claims of one publication, one is granted") { stage in
       let catalogs = [try await stage.open(), try await stage.open(), try await stage.open()]
       let sketch = Sketch()
       let publication = sketch.publication()

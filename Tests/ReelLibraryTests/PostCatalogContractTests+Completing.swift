@@ -4,7 +4,7 @@ import Testing
 
 extension PostCatalogContractTests {
   static let completing = [
-    CatalogContractTest("a completed intent is a post, and is found again as it was given") { stage in
+    CatalogContractTest("a completed intent is a post, and is found exactly as it was passed in") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       stage.clock.advance(by: 0.123_456)
@@ -28,7 +28,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await other.claim(request).post?.post == post)
     },
-    CatalogContractTest("an attempt that was overtaken publishes nothing") { stage in
+    CatalogContractTest("an attempt whose intent was taken over publishes nothing") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -48,7 +48,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await second.status().posts == 1)
     },
-    CatalogContractTest("an intent is completed once, and not after it was given up") { stage in
+    CatalogContractTest("an intent can be completed only once, and not after it was released") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let done = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -63,7 +63,7 @@ extension PostCatalogContractTests {
       try await catalog.release(done, because: .keyUnusable)
       #expect(try catalog.published(done.publication)?.post.id == done.id)
     },
-    CatalogContractTest("places are given without a gap, whatever else fails beside them") { stage in
+    CatalogContractTest("places are assigned without gaps, whatever else fails at the same time") { stage in
       let catalogs = [try await stage.open(), try await stage.open()]
       let sketch = Sketch()
       let places = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -88,7 +88,7 @@ extension PostCatalogContractTests {
       let posts = try await catalogs[0].posts(from: 1, count: 500)
       #expect(posts.map(\.pageNumber) == Array(1...160))
     },
-    CatalogContractTest("what is counted is what was stored") { stage in
+    CatalogContractTest("the status counts what was stored, and what is unfinished") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       for (destination, size) in [("file:///b", 10), ("file:///a", 20), ("file:///b", 30)] {

@@ -26,7 +26,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await catalog.claim(request).intent?.attempt == 1)
     },
-    CatalogContractTest("a cancelled task can still complete, give up and close") { stage in
+    CatalogContractTest("a cancelled task can still complete, release and close") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let done = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -41,7 +41,7 @@ extension PostCatalogContractTests {
       let next = try await stage.open()
       #expect(try await next.claim(sketch.request(given.publication)).intent?.attempt == 3)
     },
-    CatalogContractTest("every grant reaches its caller, whenever the task is cancelled") { stage in
+    CatalogContractTest("every grant reaches its caller, no matter when the task is cancelled") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -57,7 +57,7 @@ extension PostCatalogContractTests {
       }
       #expect(try await catalog.claim(sketch.request(publication)).intent != nil)
     },
-    CatalogContractTest("closing gives up what is held, and keeps what was remembered") { stage in
+    CatalogContractTest("closing releases what is held, and keeps what was remembered") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -69,7 +69,7 @@ extension PostCatalogContractTests {
       #expect(try await second.claim(sketch.request(publication)).intent?.attempt == 2)
       #expect(try await second.status().failures.map(\.failure) == [failure])
     },
-    CatalogContractTest("closing while others are at it leaves nobody waiting") { stage in
+    CatalogContractTest("closing during other calls leaves none of them waiting") { stage in
       let sketch = Sketch()
       for _ in 0..<5 {
         let catalog = try await stage.open()
@@ -89,7 +89,7 @@ extension PostCatalogContractTests {
         }
       }
     },
-    CatalogContractTest("a closed catalog says so, and may be closed again") { stage in
+    CatalogContractTest("calls to a closed catalog fail, except closing it again") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())

@@ -17,7 +17,7 @@ extension PostCatalogContractTests {
       #expect(try await catalog.posts(from: 1, count: 10).isEmpty)
       #expect(try await catalog.post(PostID(at: stage.clock.now(), random: SeededRandomness(seed: 9))) == nil)
     },
-    CatalogContractTest("pages follow each other without a gap, the newest first") { stage in
+    CatalogContractTest("pages follow one another without gaps, newest posts first") { stage in
       let catalog = try await filled(stage, with: 10)
       for size in [1, 3, 5, 9, 10, 11, Int.max] {
         var places: [Int?] = []
@@ -32,7 +32,7 @@ extension PostCatalogContractTests {
         #expect(places == (1...10).reversed(), "pages of \(size)")
       }
     },
-    CatalogContractTest("a cursor may lie anywhere") { stage in
+    CatalogContractTest("a cursor may point anywhere") { stage in
       let catalog = try await filled(stage, with: 4)
       for (cursor, places) in [(1, []), (2, [1]), (4, [3, 2, 1]), (5, [4, 3, 2, 1]), (1000, [4, 3, 2, 1])] {
         let page = try await catalog.newestPosts(before: FeedCursor(pageNumber: cursor), limit: 9)
@@ -40,14 +40,14 @@ extension PostCatalogContractTests {
         #expect(page.next == nil)
       }
     },
-    CatalogContractTest("a page of nothing is empty") { stage in
+    CatalogContractTest("a page with a limit of 0 or less is empty") { stage in
       let catalog = try await filled(stage, with: 2)
       for limit in [0, -1, Int.min] {
         #expect(try await catalog.newestPosts(before: nil, limit: limit) == FeedPage(posts: [], next: nil))
         #expect(try await catalog.posts(from: 1, count: limit).isEmpty)
       }
     },
-    CatalogContractTest("a range of places gives those that are there, in order") { stage in
+    CatalogContractTest("a range of places returns the posts that exist, in order") { stage in
       let catalog = try await filled(stage, with: 5)
       let table: [(from: Int, count: Int, places: [Int])] = [
         (1, 2, [1, 2]), (4, 2, [4, 5]), (5, 9, [5]), (6, 3, []), (-3, 5, [1]), (0, 1, []),

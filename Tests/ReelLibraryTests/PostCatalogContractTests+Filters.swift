@@ -47,7 +47,7 @@ extension PostCatalogContractTests {
       try await expect([], PostFilter(authorID: "ad"), in: catalog)
       try await expect([], PostFilter(authorID: ""), in: catalog)
     },
-    CatalogContractTest("posts are found by when they were published") { stage in
+    CatalogContractTest("posts are found by the time they were published") { stage in
       let catalog = try await filled(stage)
       let third = try #require(try await catalog.posts(from: 3, count: 1).first?.createdAt)
       try await expect([5, 4, 3], PostFilter(since: third), in: catalog)
@@ -55,7 +55,7 @@ extension PostCatalogContractTests {
       try await expect([], PostFilter(since: third.addingTimeInterval(3600)), in: catalog)
       try await expect([4], PostFilter(authorID: "ada", since: third), in: catalog)
     },
-    CatalogContractTest("posts are found by their words, and by nothing else in a text") { stage in
+    CatalogContractTest("posts are found by their words, and no text acts as a search operator") { stage in
       let catalog = try await filled(stage)
       let table: [(text: String, places: [Int])] = [
         ("harbour", [3, 2, 1]), ("Harbours", [3]), ("night LIGHT", [5]), ("ligh", [5, 1]), ("ight", []),
@@ -68,7 +68,7 @@ extension PostCatalogContractTests {
       try await expect([3], PostFilter(authorID: "bob", text: "harbour"), in: catalog)
     },
     CatalogContractTest(
-      "posts are found however their characters are put together, or those that are looked for"
+      "posts are found whether their text and the search are in NFC or NFD"
     ) {
       stage in
       let catalog = try await stage.open()
@@ -99,7 +99,7 @@ extension PostCatalogContractTests {
       }
       try await expect([], PostFilter(text: "がき"), in: catalog)
     },
-    CatalogContractTest("all posts of a video are found by its digest, the oldest first") { stage in
+    CatalogContractTest("all posts of a video are found by its digest, oldest first") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digest = sketch.digest()

@@ -5,7 +5,8 @@ import Testing
 extension PostCatalogContractTests {
   /// Videos that were mended before they were stored.
   static let mended = [
-    CatalogContractTest("what came in finds the post, for its store and its author only") { stage in
+    CatalogContractTest("the original file's digest finds the mended post, for its store and its author only")
+    { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (arrived, stored) = (sketch.digest(), sketch.publication(by: "ann"))
@@ -30,7 +31,7 @@ extension PostCatalogContractTests {
       let elsewhere = sketch.request(sketch.publication(to: "file:///other", by: "ann"), arrived: arrived)
       #expect(try await catalog.claim(elsewhere).intent != nil)
     },
-    CatalogContractTest("a file that is a post by what came in is recalled as one") { stage in
+    CatalogContractTest("a file that was mended and published is recalled as a post") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let arrived = sketch.digest()
@@ -45,7 +46,8 @@ extension PostCatalogContractTests {
       let record = try #require(try catalog.recall([question], readingPosts: true)[0])
       #expect(record.digest == arrived && record.isPublished && record.post == post)
     },
-    CatalogContractTest("another file that is mended to the same finds that post from then on") { stage in
+    CatalogContractTest("another file that is mended to the same bytes finds that post from then on") {
+      stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (first, second, stored) = (sketch.digest(), sketch.digest(), sketch.publication())
@@ -55,7 +57,7 @@ extension PostCatalogContractTests {
       #expect(try catalog.published(sketch.publication(second))?.post == post)
       #expect(try catalog.published(sketch.publication(first))?.post == post)
     },
-    CatalogContractTest("a file that was published as it came in is not published mended") { stage in
+    CatalogContractTest("a file that was published unmended is not published again mended") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let came = sketch.publication()
@@ -63,7 +65,7 @@ extension PostCatalogContractTests {
       let claim = try await catalog.claim(sketch.request(sketch.publication(), arrived: came.digest))
       #expect(claim.post?.post == post)
     },
-    CatalogContractTest("who mends a file and who takes it as it is wait for each other") { stage in
+    CatalogContractTest("publishing a file mended and publishing it unmended exclude each other") { stage in
       let sketch = Sketch()
       for isMendedFirst in [true, false] {
         let (one, other) = (try await stage.open(), try await stage.open())
@@ -82,7 +84,8 @@ extension PostCatalogContractTests {
         #expect(try await other.claim(first()).post?.post == post)
       }
     },
-    CatalogContractTest("what a dead process began to publish mended goes on, whatever came in") { stage in
+    CatalogContractTest("a dead process's intent for a mended video is resumed, whatever the original file") {
+      stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let (one, other, stored) = (sketch.digest(), sketch.digest(), sketch.publication())
@@ -95,7 +98,7 @@ extension PostCatalogContractTests {
         #expect(try second.published(sketch.publication(arrived))?.post == post)
       }
     },
-    CatalogContractTest("a batch remembers what came in, of each file at its place") { stage in
+    CatalogContractTest("a batch remembers the original digest of each of its files") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let files = (0..<20).map { _ in (arrived: sketch.digest(), stored: sketch.publication()) }

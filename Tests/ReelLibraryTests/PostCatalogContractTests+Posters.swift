@@ -17,7 +17,7 @@ extension PostCatalogContractTests {
       #expect(post.posterWidth == shown.width && post.posterHeight == shown.height)
       #expect(try await stage.open().post(post.id) == post)
     },
-    CatalogContractTest("who asks for no poster gets none") { stage in
+    CatalogContractTest("a claim without a poster gets none") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -25,7 +25,7 @@ extension PostCatalogContractTests {
       let post = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
       #expect(post.poster == nil && post.posterURL == nil && post.posterWidth == nil && post.blurHash == nil)
     },
-    CatalogContractTest("a post may do without the poster that was named for it") { stage in
+    CatalogContractTest("a post may be completed without the poster that was named for it") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication(), poster: sketch.poster())
@@ -33,7 +33,7 @@ extension PostCatalogContractTests {
       let post = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
       #expect(try await catalog.post(post.id)?.poster == nil)
     },
-    CatalogContractTest("a later attempt keeps the name of a poster of the same bytes, and of no other") {
+    CatalogContractTest("a later attempt reuses the name of a poster with the same bytes, and of no other") {
       stage in
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -51,7 +51,7 @@ extension PostCatalogContractTests {
       let intent = try #require(try await catalog.claim(sketch.request(publication)).intent)
       #expect(intent.attempt == 4 && intent.poster == nil)
     },
-    CatalogContractTest("a post shows no poster that its intent does not name") { stage in
+    CatalogContractTest("a post cannot show a poster that its intent does not name") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let named = sketch.request(sketch.publication(), poster: sketch.poster())
@@ -67,7 +67,7 @@ extension PostCatalogContractTests {
       let draft = sketch.draft(poster: try sketch.shown(intent))
       _ = try await catalog.complete(intent, draft: draft, stored: sketch.stored(intent))
     },
-    CatalogContractTest("a name is given to one poster of a store") { stage in
+    CatalogContractTest("a name is granted to only one poster in a store") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let poster = sketch.poster()
@@ -81,7 +81,7 @@ extension PostCatalogContractTests {
       let elsewhere = sketch.request(sketch.publication(to: "file:///elsewhere"), poster: poster)
       #expect(try await catalog.claim(elsewhere).intent?.poster == poster.newKey)
     },
-    CatalogContractTest("a poster whose name something else has gets another under the same intent") {
+    CatalogContractTest("a poster whose name is taken gets another name under the same intent") {
       stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
@@ -96,7 +96,7 @@ extension PostCatalogContractTests {
         _ = try await catalog.complete(new, draft: draft, stored: sketch.stored(new))
       }
     },
-    CatalogContractTest("an intent that was given up leaves its poster's name behind") { stage in
+    CatalogContractTest("the poster's name of an intent that was given up is not reused") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (publication, poster) = (sketch.publication(), sketch.poster())

@@ -17,7 +17,7 @@ extension PostCatalogContractTests {
   }
 
   static let recalling = [
-    CatalogContractTest("many files are recalled at once, each answer at its place") { stage in
+    CatalogContractTest("many files are recalled at once, with an answer for each, in order") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digests = (0..<100).map { _ in sketch.digest() }
@@ -55,7 +55,7 @@ extension PostCatalogContractTests {
       #expect(found.map { $0?.isPublished } == [false, true, false, false])
       #expect(found.allSatisfy { $0?.digest == digest })
     },
-    CatalogContractTest("recalling hands no event over: whoever meets the post then tells it") { stage in
+    CatalogContractTest("recalling a file hands no event over, unlike looking its post up") { stage in
       let sketch = Sketch()
       let digest = sketch.digest()
       let request = sketch.request(sketch.publication(digest))
@@ -66,7 +66,7 @@ extension PostCatalogContractTests {
       let asked = question(file(stage, 1))
       #expect(
         try second.recall([asked], readingPosts: true)[0]?.post != nil,
-        "its publisher lives, and tells it")
+        "its publisher is alive and will send the event")
       try await stage.kill(first)
       for _ in 0..<2 {
         #expect(try second.recall([asked], readingPosts: false)[0]?.isPublished == false)
@@ -74,7 +74,7 @@ extension PostCatalogContractTests {
       #expect(try second.published(request.publication)?.announced == false)
       #expect(try second.recall([asked], readingPosts: true)[0]?.post != nil)
     },
-    CatalogContractTest("of some bytes their post is known and all their readings, in one look") { stage in
+    CatalogContractTest("one lookup of a digest returns its post and all of its readings") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication(sketch.digest()))
       let digest = request.publication.digest
@@ -98,7 +98,7 @@ extension PostCatalogContractTests {
       #expect(
         try second.content(of: digest, publishedAs: request.publication).post?.announced == true)
     },
-    CatalogContractTest("what a reader found is told for many at once") { stage in
+    CatalogContractTest("a reader's results are returned for many digests at once") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")

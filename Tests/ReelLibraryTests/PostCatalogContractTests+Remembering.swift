@@ -14,7 +14,7 @@ extension PostCatalogContractTests {
   private static let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")
 
   static let remembering = [
-    CatalogContractTest("a file is known in exactly the state that was remembered") { stage in
+    CatalogContractTest("a file is known only in exactly the state that was remembered") { stage in
       let catalog = try await stage.open()
       let digest = Sketch().digest()
       let known = file(stage, inode: .max)
@@ -41,7 +41,7 @@ extension PostCatalogContractTests {
         #expect(try (catalog.knownFile(identity) != nil) == isKept, "\(age) s old")
       }
     },
-    CatalogContractTest("of one inode the last state is remembered") { stage in
+    CatalogContractTest("only the last state of an inode is remembered") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (old, new) = (file(stage, age: 90), file(stage, age: 60))
@@ -52,7 +52,7 @@ extension PostCatalogContractTests {
       #expect(try catalog.knownFile(old) == nil)
       #expect(try catalog.knownFile(new) == digest)
     },
-    CatalogContractTest("a reading is its reader's, and is found as it was") { stage in
+    CatalogContractTest("a reading is found only for its reader's version, and unchanged") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digest = sketch.digest()
@@ -70,7 +70,7 @@ extension PostCatalogContractTests {
       }
       #expect(try catalog.probeOutcome(of: sketch.digest(), by: reader) == nil)
     },
-    CatalogContractTest("of failures those are remembered that are about the bytes") { stage in
+    CatalogContractTest("only failures that are about the bytes are remembered") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       for code in ProbeError.Code.allCases {
@@ -82,7 +82,7 @@ extension PostCatalogContractTests {
         #expect(found == (code.isAboutTheBytes ? outcome : nil), "\(code)")
       }
     },
-    CatalogContractTest("a path's failure is its last one, until it has none") { stage in
+    CatalogContractTest("a path's last failure is kept until it is cleared") { stage in
       let catalog = try await stage.open()
       func failure(_ code: String, _ seconds: Double, refused: Bool = false) -> FailureRecord {
         FailureRecord(
@@ -100,7 +100,7 @@ extension PostCatalogContractTests {
       #expect(status.failures.map(\.path) == [SourcePath("/c"), odd])
       #expect(status.failures.map(\.failure) == [failure("c", 3), failure("b", 2, refused: true)])
     },
-    CatalogContractTest("at most 1000 failures are told, the newest, and all are counted") { stage in
+    CatalogContractTest("the newest 1000 failures are listed, and all are counted") { stage in
       let catalog = try await stage.open()
       for index in 0..<1500 {
         let at = Date(timeIntervalSince1970: Double(index))
@@ -114,7 +114,7 @@ extension PostCatalogContractTests {
       #expect(status.failures.first?.path == SourcePath("/1499"))
       #expect(status.failures.last?.path == SourcePath("/500"))
     },
-    CatalogContractTest("clearing forgets files and readings, and nothing else") { stage in
+    CatalogContractTest("clearing the cache forgets files and readings, and nothing else") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())

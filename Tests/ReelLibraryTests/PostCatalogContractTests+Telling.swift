@@ -3,7 +3,8 @@ import Testing
 
 extension PostCatalogContractTests {
   static let telling = [
-    CatalogContractTest("the event of a process that died before telling is told once more") { stage in
+    CatalogContractTest("a dead process's unsent event is handed over exactly once") {
+      stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
@@ -15,7 +16,7 @@ extension PostCatalogContractTests {
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try second.published(request.publication)?.announced == true)
     },
-    CatalogContractTest("looking hands the event over as claiming does") { stage in
+    CatalogContractTest("looking a post up hands its unsent event over, as claiming does") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       var told: [Bool?] = []
@@ -30,7 +31,7 @@ extension PostCatalogContractTests {
       }
       #expect(told == [false, true, false, true, false, true])
     },
-    CatalogContractTest("what was told is not told again") { stage in
+    CatalogContractTest("an event that was sent is not sent again") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
@@ -41,7 +42,7 @@ extension PostCatalogContractTests {
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try second.published(request.publication)?.announced == true)
     },
-    CatalogContractTest("what became another's to tell is not struck out by who had it before") { stage in
+    CatalogContractTest("an event that was handed over is not struck out by its previous owner") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
@@ -55,7 +56,7 @@ extension PostCatalogContractTests {
       let third = try await stage.open()
       #expect(try third.published(request.publication)?.announced == false)
     },
-    CatalogContractTest("who closes without telling leaves it to the next") { stage in
+    CatalogContractTest("closing without sending an event leaves it to the next catalog") { stage in
       let sketch = Sketch()
       let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }
       let first = try await stage.open()
@@ -68,7 +69,7 @@ extension PostCatalogContractTests {
       for request in requests { told.append(try second.published(request.publication)?.announced) }
       #expect(told == [false, true, false])
     },
-    CatalogContractTest("of many who meet an untold event at once, one tells it") { stage in
+    CatalogContractTest("of many callers that find an unsent event at once, one gets it") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()

@@ -64,15 +64,17 @@ struct CommandFaultTests {
       fault: sabotage.description, result: first, struck: bench.lines("struck").count,
       broken: try bench.broken(after: first))
     if Self.passing.contains(sabotage.fault), sabotage.reach == "once", case .failed(let failure) = first {
-      outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
+      outcome.broken.append("the run did not recover from the fault: \(failure.code), \(failure.message)")
     }
     try bench.plan(nil)
     let second = try await bench.publish(patience: .seconds(60))
     if case .failed(let failure) = second {
-      outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
+      outcome.broken.append("the next run, without the fault, failed: \(failure.code), \(failure.message)")
     }
     outcome.broken += try bench.broken(after: second).map { "after the second run: " + $0 }
-    if !bench.staged.isEmpty { outcome.broken.append("left staged: \(bench.staged)") }
+    if !bench.staged.isEmpty {
+      outcome.broken.append("files were left in the staging folder: \(bench.staged)")
+    }
     return outcome
   }
 }

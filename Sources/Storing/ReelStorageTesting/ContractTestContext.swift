@@ -63,7 +63,7 @@ struct ContractTestContext: Sendable {
   /// A name that nothing in the store has.
   func newKey(_ make: (String) -> String = { $0 + ".mp4" }) throws -> ObjectKey {
     guard let key = ObjectKey(make(SystemRandomness().name(length: 22))) else {
-      throw Difference(detail: "the check made no object key")
+      throw Difference(detail: "the check could not create an object key")
     }
     keys.add(key)
     return key
@@ -93,13 +93,15 @@ struct ContractTestContext: Sendable {
     let uploader = another ?? uploader
     do {
       let removal = try await uploader.remove(key)
-      try expect(uploader.traits.removes, "it says that it removes nothing, and removes an object")
-      try expect(removal.remains != "", "it says that something is left, and not what")
+      try expect(uploader.traits.removes, "its traits say that it removes nothing, but it removed an object")
+      try expect(removal.remains != "", "its result says that something remains, but not what")
       return true
     } catch let error as UploadError {
       guard !uploader.traits.removes else { throw error }
-      try expect(error.code == .rejected, "it removes nothing, and says \(error.code.rawValue)")
-      try expect(!error.message.isEmpty, "it removes nothing, and does not say so")
+      try expect(
+        error.code == .rejected,
+        "it removes nothing, but failed with \(error.code.rawValue) instead of rejected")
+      try expect(!error.message.isEmpty, "it removes nothing, but failed without a message that says so")
       return false
     }
   }
@@ -116,7 +118,7 @@ struct ContractTestContext: Sendable {
     let names = codes.map(\.rawValue).sorted().joined(separator: " or ")
     do {
       let object = try await body()
-      throw Difference(detail: "\(what) was stored as \(object.key), and should have failed with \(names)")
+      throw Difference(detail: "\(what) was stored as \(object.key), but should have failed with \(names)")
     } catch let error as UploadError {
       try expect(
         codes.contains(error.code),
@@ -128,19 +130,21 @@ struct ContractTestContext: Sendable {
 
   /// Expects nothing to be visible under `key`.
   func expectNothing(under key: ObjectKey, after what: String) async throws {
-    try expect(try await uploader.find(key) == nil, "after \(what), find gives an object")
-    try expect(try await uploader.readBack(key) == nil, "after \(what), readBack gives an object")
+    try expect(try await uploader.find(key) == nil, "after \(what), find returned an object")
+    try expect(try await uploader.readBack(key) == nil, "after \(what), readBack returned a digest")
   }
 
   /// Expects exactly `content` under `key`.
   func expectWhole(_ content: TestContent, under key: ObjectKey) async throws {
     let found = try await uploader.find(key)
-    try expect(found != nil, "an object that was stored is not found")
-    try expect(found?.key == key, "find gives another key")
+    try expect(found != nil, "find returned nothing for an object that was stored")
+    try expect(found?.key == key, "find returned a different key")
     try expect(
-      found?.size == content.size, "find says \(found?.size ?? -1) bytes instead of \(content.size)")
-    try expect(found?.digest == nil || found?.digest == content.digest, "find gives another digest")
-    try expect(try await uploader.readBack(key) == content.digest, "other bytes are read back than were sent")
+      found?.size == content.size, "find returned \(found?.size ?? -1) bytes instead of \(content.size)")
+    try expect(found?.digest == nil || found?.digest == content.digest, "find returned a different digest")
+    try expect(
+      try await uploader.readBack(key) == content.digest,
+      "readBack did not return the digest of the bytes that were sent")
   }
 }
 

@@ -22,25 +22,28 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
 
   /// All promises, the simplest first.
   public static let all: [PostRecorderContractTest] = [
-    PostRecorderContractTest("record.once", "recording a post again gives the place that it has") { context in
+    PostRecorderContractTest("record.once", "recording a post again returns the same place") { context in
       let post = try context.newPost()
       let first = try await context.record(post, by: context.recorder)
       try context.expect(first.id == post.id, "it recorded \(first.id) instead of \(post.id)")
-      try context.expect(first.pageNumber >= 1, "it gives the place \(first.pageNumber)")
+      try context.expect(first.pageNumber >= 1, "it returned the place \(first.pageNumber)")
       let again = try await context.record(post, by: context.recorder)
       let elsewhere = try await context.record(post, by: try await context.another())
       try context.expect(
-        again == first && elsewhere == first, "then \(again), then \(elsewhere), after \(first)")
+        again == first && elsewhere == first,
+        "it returned \(first), then \(again), and another recorder \(elsewhere)")
     },
-    PostRecorderContractTest("record.order", "what is recorded later has a later place") { context in
+    PostRecorderContractTest("record.order", "a post that is recorded later gets a later place") { context in
       var last = 0
       for _ in 0..<3 {
         let place = try await context.record(try context.newPost(), by: context.recorder).pageNumber
-        try context.expect(place > last, "the place \(place) follows \(last)")
+        try context.expect(place > last, "the place \(place) followed \(last)")
         last = place
       }
     },
-    PostRecorderContractTest("record.places", "posts that several record at once have a place each") {
+    PostRecorderContractTest(
+      "record.places", "posts that several recorders record at once each get a place of their own"
+    ) {
       context in
       let recorders = [context.recorder, try await context.another()]
       let places = try await withThrowingTaskGroup { group in
@@ -53,7 +56,9 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
       }
       try context.expect(Set(places).count == places.count, "the places are \(places.sorted())")
     },
-    PostRecorderContractTest("record.atOnce", "a post that several record at once is recorded once") {
+    PostRecorderContractTest(
+      "record.atOnce", "a post that several recorders record at once is recorded only once"
+    ) {
       context in
       let post = try context.newPost()
       let recorders = [context.recorder, try await context.another(), try await context.another()]
@@ -63,49 +68,53 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
         }
         return try await group.reduce(into: Set()) { $0.insert($1) }
       }
-      try context.expect(places.count == 1, "it has the places \(places.sorted())")
+      try context.expect(places.count == 1, "it got the places \(places.sorted())")
     },
     PostRecorderContractTest(
-      "record.foreign", "another post under an id that is taken is rejected, the first stays"
+      "record.foreign", "recording another post with the same id is rejected, and the first post stays"
     ) {
       context in
       let post = try context.newPost()
       let place = try await context.record(post, by: context.recorder)
       let code = await context.refusal(of: try context.newPost(id: post.id))
-      try context.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
+      try context.expect(code == .rejected, "it ended with \(code.map(\.rawValue) ?? "no error")")
       try context.expect(
-        try await context.record(post, by: context.recorder) == place, "the first one has moved")
+        try await context.record(post, by: context.recorder) == place, "the first post got a different place")
     },
-    PostRecorderContractTest("find.record", "what is recorded is found with its object, and nothing else is")
-    {
+    PostRecorderContractTest(
+      "find.record", "a recorded post is found with its object, and nothing else is found"
+    ) {
       context in
       let post = try context.newPost()
-      try context.expect(try await context.recorder.find(post.id) == nil, "it finds what was never recorded")
+      try context.expect(
+        try await context.recorder.find(post.id) == nil, "it found a post that was never recorded")
       _ = try await context.record(post, by: context.recorder)
       let found = try await context.another().find(post.id)
       try context.expect(
-        found == PostRecord(video: post.video, poster: nil), "it finds \(found.map { "\($0)" } ?? "nothing")")
+        found == PostRecord(video: post.video, poster: nil), "it found \(found.map { "\($0)" } ?? "nothing")")
       try await context.recorder.withdraw(post.id)
-      try context.expect(try await context.recorder.find(post.id) == nil, "it finds what was withdrawn")
+      try context.expect(
+        try await context.recorder.find(post.id) == nil, "it found a post that was withdrawn")
     },
     PostRecorderContractTest(
-      "record.poster", "recording a post again with another poster, or none, changes that and keeps the place"
+      "record.poster",
+      "recording a post again with another poster, or none, changes the poster and keeps the place"
     ) { context in
       var post = try context.newPost()
       let place = try await context.record(post, by: context.recorder)
       for poster in [context.newPoster(), context.newPoster(), nil] {
         post.show(poster)
         let again = try await context.record(post, by: try await context.another())
-        try context.expect(again == place, "it gives \(again) after \(place)")
+        try context.expect(again == place, "it returned \(again) instead of \(place)")
         let found = try await context.recorder.find(post.id)
         try context.expect(
           found == PostRecord(video: post.video, poster: poster?.key),
-          "it finds \(found.map { "\($0)" } ?? "nothing")")
+          "it found \(found.map { "\($0)" } ?? "nothing")")
       }
     },
     PostRecorderContractTest(
       "update.edited",
-      "a post that was edited is recorded as it is now, at its place, and again changes nothing"
+      "updating an edited post records its new state at the same place, and updating it again changes nothing"
     ) { context in
       let post = try context.newPost()
       let place = try await context.record(post, by: context.recorder)
@@ -113,36 +122,37 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
       edited.show(context.newPoster())
       for earlier in [post, post, nil] {
         let updated = try await context.another().update(edited, from: earlier)
-        try context.expect(updated == place, "it gives \(updated) after \(place)")
+        try context.expect(updated == place, "it returned \(updated) instead of \(place)")
         let found = try await context.recorder.find(post.id)
         try context.expect(
           found == PostRecord(video: edited.video, poster: edited.poster),
-          "it finds \(found.map { "\($0)" } ?? "nothing")")
+          "it found \(found.map { "\($0)" } ?? "nothing")")
       }
       try context.expect(
         try await context.record(edited, by: context.recorder) == place,
-        "recording it then gives another place")
+        "recording it afterwards returned a different place")
     },
-    PostRecorderContractTest("update.nothing", "updating what is not recorded records it") { context in
+    PostRecorderContractTest("update.nothing", "updating a post that is not recorded records it") { context in
       let (earlier, post) = (try context.newPost(), try context.newPost())
       context.expectRecorded(post)
       let place = try await context.recorder.update(post, from: earlier)
       try context.expect(
-        try await context.record(post, by: context.recorder) == place, "recording it then gives another place"
+        try await context.record(post, by: context.recorder) == place,
+        "recording it afterwards returned a different place"
       )
     },
     PostRecorderContractTest(
-      "update.foreign", "another post under an id that is taken is rejected, the first stays"
+      "update.foreign", "updating to another post with the same id is rejected, and the first post stays"
     ) { context in
       let post = try context.newPost()
       _ = try await context.record(post, by: context.recorder)
       let code = await context.refusal(ofUpdating: try context.newPost(id: post.id))
-      try context.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
+      try context.expect(code == .rejected, "it ended with \(code.map(\.rawValue) ?? "no error")")
       try context.expect(
-        try await context.recorder.find(post.id)?.video == post.video, "the first one is gone")
+        try await context.recorder.find(post.id)?.video == post.video,
+        "the first post is no longer found with its object")
     },
-    PostRecorderContractTest("withdraw.gone", "what was withdrawn is gone, and its place is not given again")
-    {
+    PostRecorderContractTest("withdraw.gone", "a withdrawn post is gone, and its place is not reused") {
       context in
       let (post, other) = (try context.newPost(), try context.newPost())
       let place = try await context.record(post, by: context.recorder).pageNumber
@@ -152,7 +162,8 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
       let again = try await context.record(post, by: context.recorder).pageNumber
       try context.expect(Set([place, next, again]).count == 3, "the places are \(place), \(next), \(again)")
     },
-    PostRecorderContractTest("withdraw.nothing", "withdrawing what was never recorded is not an error") {
+    PostRecorderContractTest("withdraw.nothing", "withdrawing a post that was never recorded is not an error")
+    {
       context in
       try await context.recorder.withdraw(try context.newPost().id)
     },
@@ -207,14 +218,14 @@ final class RecorderTestContext: Sendable {
     let key = ObjectKey(random: randomness, container: .mp4)
     let id = id ?? PostID(at: Date(), random: randomness)
     guard let digest = ContentDigest(sha256: randomness.bytes(32)) else {
-      throw Difference(detail: "32 bytes gave no digest")
+      throw Difference(detail: "32 bytes did not form a digest")
     }
     let publication = Publication(digest: digest, destination: recorder.destination, authorID: nil)
     let provenance = ProbeProvenance(method: .header, isolation: .none, ffmpeg: "0")
     return Post(
       draft: PostDraft(
         media: MediaInfo(container: .mp4, size: 1), provenance: provenance,
-        metadata: PostMetadata(caption: "a check of reel's: it goes away by itself"),
+        metadata: PostMetadata(caption: "a contract test of Reel: it is removed automatically"),
         commentID: randomness.name(length: 22)),
       intent: Intent(id: id, key: key, publication: publication, attempt: 1),
       stored: StoredObject(key: key, url: "https://host.example/\(key)", size: 1, digest: digest),

@@ -45,7 +45,7 @@ struct TestContent: Sendable {
 
   private static func digest(of bytes: [UInt8]) throws -> ContentDigest {
     guard let digest = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
-      throw Difference(detail: "SHA-256 gave no digest")
+      throw Difference(detail: "SHA-256 returned no digest")
     }
     return digest
   }
@@ -99,7 +99,9 @@ struct TestByteSource: SummedBytes {
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     if offset * 2 >= Int64(bytes.count) { midway?.reach() }
-    if let failsAt, offset >= failsAt { throw SourceError(.unreadable, "the disk gave an error (a test)") }
+    if let failsAt, offset >= failsAt {
+      throw SourceError(.unreadable, "the disk returned an error (a test)")
+    }
     guard offset < Int64(bytes.count) else { return 0 }
     // A source that is watched yields small pieces, so that no reader skips its middle.
     let most = failsAt.map { Int($0 - offset) } ?? (midway == nil ? buffer.count : 1 << 16)
@@ -161,7 +163,7 @@ final class NamelessFile: Sendable {
   init(_ bytes: [UInt8], in folder: String) throws {
     var template = Array((folder + "/reel-promise-XXXXXX").utf8CString)
     descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw Difference(detail: "no file can be made in \(folder)") }
+    guard descriptor >= 0 else { throw Difference(detail: "could not create a file in \(folder)") }
     unlink(template)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     var written = 0
@@ -169,7 +171,7 @@ final class NamelessFile: Sendable {
       let count = bytes.withUnsafeBytes { buffer in
         write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
       }
-      guard count > 0 else { throw Difference(detail: "no file can be written in \(folder)") }
+      guard count > 0 else { throw Difference(detail: "could not write a file in \(folder)") }
       written += count
     }
   }

@@ -18,7 +18,7 @@ extension UploaderContractTest {
       guard (try? await Task.sleep(for: deadline)) != nil else { return }
       checking.cancel()
       guard (try? await Task.sleep(for: .seconds(10))) != nil else { return }
-      outcome.yield("it did not end within \(seconds) s, nor when it was cancelled")
+      outcome.yield("it did not end within \(seconds) s, nor after it was cancelled")
     }
     let problem = await withTaskCancellationHandler {
       await first.value

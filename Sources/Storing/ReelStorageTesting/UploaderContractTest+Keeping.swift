@@ -5,13 +5,13 @@ extension UploaderContractTest {
   static let keeping: [UploaderContractTest] = [
     UploaderContractTest(
       "upload.neverOverwrites",
-      "an object that exists is never overwritten: alreadyExists, the first one stays"
+      "an existing object is never overwritten: the upload fails with alreadyExists and the first object stays"
     ) { context in
       let key = try context.newKey()
       let first = try context.small(seed: 1)
       try await context.upload(first, to: key)
       for second in try [context.small(seed: 2), context.small(seed: 1), context.large()] {
-        try await context.expectError([.alreadyExists], "a second object of that name") {
+        try await context.expectError([.alreadyExists], "a second object with the same name") {
           try await context.upload(second, to: key)
         }
         try await context.expectWhole(first, under: key)
@@ -19,18 +19,18 @@ extension UploaderContractTest {
     },
     UploaderContractTest(
       "upload.oneWinner",
-      "of several that store under one name at once one wins and is whole; with atomicCreate only one wins"
+      "when uploads race for one name, a winner's object is stored whole; with atomicCreate exactly one wins"
     ) { context in
       for round in 1...4 { try await race(context, seed: UInt64(round * 100)) }
     },
     UploaderContractTest(
-      "upload.onlyWholeIsSeen", "halfway through an upload nothing is visible under its key"
+      "upload.onlyWholeIsSeen", "halfway through an upload, nothing is visible under its key"
     ) {
       context in
       try await lookMidway(context)
     },
     UploaderContractTest(
-      "prepare.sparesOthers", "preparing removes no object and disturbs no upload of others"
+      "prepare.sparesOthers", "prepare removes no objects and does not disturb the uploads of other uploaders"
     ) {
       context in
       let kept = try context.newKey()
@@ -55,12 +55,12 @@ extension UploaderContractTest {
       return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
     }
     let digest = try await context.uploader.readBack(key)
-    try context.expect(!winners.isEmpty, "nobody won")
+    try context.expect(!winners.isEmpty, "no upload won")
     try context.expect(
-      winners.contains { $0.digest == digest }, "what is stored belongs to none of the winners")
+      winners.contains { $0.digest == digest }, "the stored object is not that of a winner")
     if context.uploader.traits.atomicCreate {
       try context.expect(
-        winners.count == 1, "\(winners.count) of \(contents.count) were told that they had won")
+        winners.count == 1, "\(winners.count) of \(contents.count) uploads won instead of one")
     }
   }
 
@@ -86,7 +86,8 @@ extension UploaderContractTest {
     async let upload = ended(context, source, key, pause)
     let seen = await pause.whileHeld { () async throws(UploadError) in try await observer.find(key) }
     _ = try await upload
-    try context.expect(pause.wasReached, "it neither read nor reported anything before it had ended")
+    try context.expect(
+      pause.wasReached, "it neither read the second half of its source nor reported progress midway")
     if let found = try seen.get() {
       try context.expect(!pause.wasGivenUp, tooLate("find"))
       throw Difference(detail: "an object of \(found.size) bytes was visible")
@@ -108,8 +109,8 @@ extension UploaderContractTest {
   }
 
   private static func tooLate(_ call: String) -> String {
-    "\(call) gave no answer while the source of an upload held that up halfway: an uploader that is an actor must not read "
-      + "on the actor itself, where reading keeps every other call waiting (SourceChunks reads elsewhere)"
+    "\(call) did not answer while an upload was held up halfway by its source: an uploader that is an actor "
+      + "must not read on the actor itself, because reading then blocks every other call (SourceChunks reads elsewhere)"
   }
 
   private static func ended(
@@ -125,9 +126,9 @@ extension UploaderContractTest {
 extension UploaderContractTest {
   /// A source that changes, shrinks, grows or fails midway leaves nothing behind.
   static let refusing: [UploaderContractTest] = [
-    refusing("changed", "a source that changed, and says so", .changedVisibly, [.sourceChanged]),
+    refusing("changed", "a source that reports a change", .changedVisibly, [.sourceChanged]),
     refusing(
-      "changedSilently", "a source whose bytes are not those of its digest", .changedSilently,
+      "changedSilently", "a source whose bytes do not match its digest", .changedSilently,
       [.sourceChanged, .verificationFailed]),
     refusing("shrunk", "a source that shrank", .shrunk, [.sourceChanged]),
     refusing("grown", "a source that grew", .grown, [.sourceChanged]),
@@ -137,14 +138,14 @@ extension UploaderContractTest {
   private static func refusing(
     _ name: String, _ words: String, _ behaviour: Behaviour, _ codes: Set<UploadError.Code>
   ) -> UploaderContractTest {
-    UploaderContractTest("source.\(name)", "\(words) is not stored, and leaves nothing behind") { context in
+    UploaderContractTest("source.\(name)", "\(words) is not stored and leaves nothing behind") { context in
       for content in try [context.small(), context.large()] {
         let key = try context.newKey()
         let source = try context.source(content, behaviour)
         try await context.expectError(codes, words) {
           try await context.uploader.upload(source, to: key) { _ in }
         }
-        try await context.expectNothing(under: key, after: words)
+        try await context.expectNothing(under: key, after: "uploading \(words)")
         // The name is still free: the same file, whole again, can be stored.
         try await context.upload(content, to: key)
         try await context.expectWhole(content, under: key)

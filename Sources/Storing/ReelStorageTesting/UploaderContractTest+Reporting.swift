@@ -5,7 +5,8 @@ extension UploaderContractTest {
   /// Progress reports are truthful.
   static let reporting: [UploaderContractTest] = [
     UploaderContractTest(
-      "progress.honest", "progress grows within an attempt, never beyond the total, and ends there"
+      "progress.honest",
+      "progress never decreases within an attempt or exceeds the total, and ends at the total"
     ) {
       context in
       for content in try [TestContent(size: 0), TestContent(size: 1), context.small(), context.large()] {
@@ -16,7 +17,7 @@ extension UploaderContractTest {
         try checkProgress(reports.all, content.size, context)
       }
     },
-    UploaderContractTest("progress.sparse", "progress is reported at most a few times a megabyte") {
+    UploaderContractTest("progress.sparse", "progress is reported at most a few times per megabyte") {
       context in
       let reports = Reports()
       let content = try context.large()
@@ -34,17 +35,21 @@ extension UploaderContractTest {
     _ reports: [TransferProgress], _ size: Int64, _ context: ContractTestContext
   ) throws {
     for report in reports {
-      try context.expect(report.total == size, "a total of \(report.total) is reported for \(size) bytes")
-      try context.expect((0...size).contains(report.sent), "\(report.sent) of \(size) bytes are reported")
-      try context.expect(report.attempt >= 1, "attempt \(report.attempt) is reported")
+      try context.expect(report.total == size, "a total of \(report.total) was reported for \(size) bytes")
+      try context.expect((0...size).contains(report.sent), "\(report.sent) of \(size) bytes were reported")
+      try context.expect(report.attempt >= 1, "attempt \(report.attempt) was reported")
     }
     for (before, after) in zip(reports, reports.dropFirst()) where before.attempt == after.attempt {
-      try context.expect(before.sent <= after.sent, "\(before.sent) bytes are followed by \(after.sent)")
-      try context.expect(after.retrying == nil, "a reason to retry is reported twice")
+      try context.expect(
+        before.sent <= after.sent, "progress fell from \(before.sent) to \(after.sent) bytes")
+      try context.expect(
+        after.retrying == nil, "a reason for a retry was reported after the attempt's first report")
     }
     for (before, after) in zip(reports, reports.dropFirst()) where before.attempt != after.attempt {
-      try context.expect(after.attempt > before.attempt, "attempt \(after.attempt) follows \(before.attempt)")
-      try context.expect(after.retrying != nil, "attempt \(after.attempt) is announced without a reason")
+      try context.expect(
+        after.attempt > before.attempt, "attempt \(after.attempt) followed attempt \(before.attempt)")
+      try context.expect(
+        after.retrying != nil, "attempt \(after.attempt) was reported without a reason for the retry")
     }
     try context.expect(
       reports.last?.sent == size, "the last report says \(reports.last?.sent ?? -1) of \(size)")
@@ -64,7 +69,8 @@ extension UploaderContractTest {
   /// Cancelling the task ends the upload and leaves nothing visible.
   static let cancelling: [UploaderContractTest] = [
     UploaderContractTest(
-      "cancel.midway", "an upload whose task is cancelled halfway ends with cancelled, leaving nothing"
+      "cancel.midway",
+      "an upload whose task is cancelled halfway fails with cancelled and leaves nothing behind"
     ) {
       context in
       let key = try context.newKey()
@@ -81,7 +87,8 @@ extension UploaderContractTest {
       try await context.upload(content, to: key)
       try await context.expectWhole(content, under: key)
     },
-    UploaderContractTest("cancel.before", "a task that is cancelled already stores nothing") { context in
+    UploaderContractTest("cancel.before", "an upload in a task that is already cancelled stores nothing") {
+      context in
       let key = try context.newKey()
       let source = try context.source(try context.large())
       let upload = CancellableUpload()

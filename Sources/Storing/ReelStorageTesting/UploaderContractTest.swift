@@ -79,13 +79,14 @@ extension UploaderContractTest {
   /// On return the whole object is visible under its key.
   static let storing: [UploaderContractTest] = [
     storingContent("empty", "an empty object") { try TestContent(size: 0, seed: $0) },
-    storingContent("oneByte", "an object of one byte") { try TestContent(size: 1, seed: $0) },
+    storingContent("oneByte", "a one-byte object") { try TestContent(size: 1, seed: $0) },
     storingContent("small", "a small object") { try TestContent(size: 1000, seed: $0) },
-    UploaderContractTest("upload.large", "on return the whole of a large object is visible") { context in
+    UploaderContractTest("upload.large", "when upload returns, a large object is visible in full") {
+      context in
       try await storeAndCompare(try context.large(), context)
     },
     UploaderContractTest(
-      "upload.keys", "names are kept exactly, the longest and those that differ by case too"
+      "upload.keys", "names are kept exactly, even the longest ones and those that differ only in case"
     ) {
       context in
       let keys = try [
@@ -97,7 +98,7 @@ extension UploaderContractTest {
         try await storeAndCompare(try context.small(seed: UInt64(index + 1)), context, key)
       }
     },
-    UploaderContractTest("upload.sideBySide", "objects that are stored side by side are all whole") {
+    UploaderContractTest("upload.sideBySide", "objects that are stored concurrently are all complete") {
       context in
       try await withThrowingTaskGroup { group in
         for seed in 1...12 {
@@ -111,7 +112,7 @@ extension UploaderContractTest {
   private static func storingContent(
     _ name: String, _ words: String, _ content: @escaping @Sendable (UInt64) throws -> TestContent
   ) -> UploaderContractTest {
-    UploaderContractTest("upload.\(name)", "on return the whole of \(words) is visible") { context in
+    UploaderContractTest("upload.\(name)", "when upload returns, \(words) is visible in full") { context in
       try await storeAndCompare(try content(1), context)
     }
   }
@@ -121,45 +122,54 @@ extension UploaderContractTest {
   ) async throws {
     let key = try given ?? context.newKey()
     let object = try await context.upload(content, to: key)
-    try context.expect(object.key == key, "it says it stored \(object.key) instead of \(key)")
+    try context.expect(object.key == key, "it returned the key \(object.key) instead of \(key)")
     try context.expect(
-      object.size == content.size, "it says it stored \(object.size) bytes of \(content.size)")
-    try context.expect(object.digest == nil || object.digest == content.digest, "it gives another digest")
-    try context.expect(!object.url.isEmpty, "it gives no address")
+      object.size == content.size, "it returned a size of \(object.size) bytes instead of \(content.size)")
+    try context.expect(
+      object.digest == nil || object.digest == content.digest, "it returned a different digest")
+    try context.expect(!object.url.isEmpty, "it returned no URL")
     try await context.expectWhole(content, under: key)
     let url = try await context.uploader.find(key)?.url
-    try context.expect(url == object.url, "find gives the address \(url ?? "none") instead of \(object.url)")
+    try context.expect(url == object.url, "find returned the URL \(url ?? "none") instead of \(object.url)")
   }
 }
 
 extension UploaderContractTest {
   /// What exists is found, what does not exist is not, and only the named object is removed.
   static let finding: [UploaderContractTest] = [
-    UploaderContractTest("destination.settled", "two uploaders of one store give it the same name") {
+    UploaderContractTest("destination.settled", "two uploaders of the same store have the same destination") {
       context in
       let other = try await context.store.makeUploader()
       try context.expect(!context.uploader.destination.name.isEmpty, "its destination has no name")
       try context.expect(
         other.destination == context.uploader.destination,
-        "one says \(context.uploader.destination), another one \(other.destination)")
+        "one uploader has \(context.uploader.destination), another \(other.destination)")
       try await other.prepare()
       try context.expect(
-        other.destination == context.uploader.destination, "preparing turns it into \(other.destination)")
+        other.destination == context.uploader.destination, "prepare changed it to \(other.destination)")
     },
-    UploaderContractTest("find.nothing", "what was never stored is nil to find and readBack, and no error") {
+    UploaderContractTest(
+      "find.nothing", "for an object that was never stored, find and readBack return nil and do not throw"
+    ) {
       context in
-      try await context.expectNothing(under: try context.newKey(), after: "nothing")
+      try await context.expectNothing(under: try context.newKey(), after: "storing nothing")
     },
-    UploaderContractTest("find.others", "what one uploader stored another one of the same store finds") {
+    UploaderContractTest(
+      "find.others", "an object that one uploader stored is found by another uploader of the same store"
+    ) {
       context in
       let key = try context.newKey()
       let content = try context.small()
       try await context.upload(content, to: key)
       let other = try await context.anotherUploader()
-      try context.expect(try await other.find(key)?.size == content.size, "another one does not find it")
-      try context.expect(try await other.readBack(key) == content.digest, "another one reads other bytes")
+      try context.expect(
+        try await other.find(key)?.size == content.size,
+        "another uploader does not find it with the same size")
+      try context.expect(
+        try await other.readBack(key) == content.digest, "another uploader does not read back the same bytes")
     },
-    UploaderContractTest("remove.nothing", "removing what is not there is not an error") { context in
+    UploaderContractTest("remove.nothing", "removing an object that does not exist is not an error") {
+      context in
       let key = try context.newKey()
       do throws(UploadError) {
         try await context.uploader.remove(key)
@@ -168,7 +178,7 @@ extension UploaderContractTest {
         guard error.code == .rejected, !context.uploader.traits.removes else { throw error }
       }
     },
-    UploaderContractTest("remove.gone", "what was removed is gone, and its name is free") { context in
+    UploaderContractTest("remove.gone", "a removed object is gone, and its name is free again") { context in
       let key = try context.newKey()
       let first = try context.small(seed: 1)
       try await context.upload(first, to: key)
@@ -178,7 +188,9 @@ extension UploaderContractTest {
       try await context.upload(second, to: key)
       try await context.expectWhole(second, under: key)
     },
-    UploaderContractTest("remove.again", "removing again is not an error, and brings nothing back") {
+    UploaderContractTest(
+      "remove.again", "removing an object again is not an error, and does not bring it back"
+    ) {
       context in
       let key = try context.newKey()
       try await context.upload(try context.small(), to: key)
@@ -189,7 +201,7 @@ extension UploaderContractTest {
       }
       try context.expect(try await other.find(key) == nil, "another uploader still finds it")
     },
-    UploaderContractTest("remove.atOnce", "of several that remove an object at once none fails") { context in
+    UploaderContractTest("remove.atOnce", "concurrent removals of the same object all succeed") { context in
       let key = try context.newKey()
       try await context.upload(try context.small(), to: key)
       let uploaders = [context.uploader, try await context.anotherUploader()]

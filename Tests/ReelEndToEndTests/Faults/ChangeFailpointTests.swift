@@ -170,7 +170,7 @@ import Testing
     func untrue(_ found: ChangeInspection) throws -> [String] {
       let told = try ToldChanges(in: bench.folder)
       return told.ids.flatMap { type, ids in
-        ids.filter { !isSo(type, $0, in: found) }.map { "\(type) was told of \($0), and is not so" }
+        ids.filter { !isSo(type, $0, in: found) }.map { "\(type) was sent for \($0), but is not true" }
       }
     }
 
@@ -193,7 +193,7 @@ import Testing
           undone.append("\(post.id) has lost its place")
         }
         if let type, isTold, !told.tells(type, post.id) {
-          undone.append("\(type) of \(post.id) was not told")
+          undone.append("\(type) of \(post.id) was not sent")
         }
         let isDone =
           switch scene {
@@ -201,7 +201,7 @@ import Testing
           case .removeAndKeep: found.removed[post.id]?.isStored == true
           default: isSo(type ?? "", post.id, in: found)
           }
-        if !isDone { undone.append("\(post.id) is not as it was to be") }
+        if !isDone { undone.append("\(post.id) is not in the expected state") }
         return undone
       }
     }

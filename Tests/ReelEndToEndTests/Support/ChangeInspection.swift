@@ -121,9 +121,9 @@ struct ChangeInspection {
   func broken() -> [String] {
     var broken = damage
     for post in posts.values {
-      if removed[post.id] != nil { broken.append("\(post.id) is removed, and in the feed") }
+      if removed[post.id] != nil { broken.append("\(post.id) is removed, but still in the feed") }
       if !holds(post.key, post.digest, in: post.store) {
-        broken.append("\(post.id) is in the feed, and its object \(post.key) is not in \(post.store)")
+        broken.append("\(post.id) is in the feed, but its object \(post.key) is not in \(post.store)")
       }
       let poster = posters.first { $0.post == post.id }
       if post.poster != poster?.key { broken.append("\(post.id) does not show its poster") }
@@ -134,7 +134,7 @@ struct ChangeInspection {
     let publications = posts.values.map { [$0.store, $0.digest.base64EncodedString(), $0.author] }
     if Set(publications).count != publications.count { broken.append("two posts for one video") }
     let pages = posts.values.map(\.page) + removed.values.map(\.page)
-    if Set(pages).count != pages.count { broken.append("two posts have one place") }
+    if Set(pages).count != pages.count { broken.append("two posts have the same number") }
     for (store, keys) in objects {
       for stray in keys.subtracting(named[store] ?? []) {
         broken.append("no row names the object \(stray) in \(store)")
@@ -146,9 +146,9 @@ struct ChangeInspection {
   /// Returns the violated invariants, and everything that is left half done.
   func brokenAtRest() -> [String] {
     var broken = self.broken()
-    if open > 0 { broken.append("\(open) changes are open") }
+    if open > 0 { broken.append("\(open) changes are unfinished") }
     if unfinished > 0 { broken.append("\(unfinished) intents are unfinished") }
-    if untold > 0 { broken.append("\(untold) events were not told") }
+    if untold > 0 { broken.append("\(untold) events were not sent") }
     for (store, keys) in objects {
       let kept = removed.values.filter { $0.isStored && $0.store == store }
       let ids = Set(kept.map(\.id) + posts.values.filter { $0.store == store }.map(\.id))
@@ -156,7 +156,7 @@ struct ChangeInspection {
         posts.values.filter { $0.store == store }.map(\.key) + kept.map(\.key)
         + posters.filter { ids.contains($0.post) }.map(\.key)
       for stray in keys.subtracting(needed) {
-        broken.append("\(stray) is in \(store), and neither a post's nor kept")
+        broken.append("\(stray) is in \(store), but belongs to no post and is not kept")
       }
     }
     return broken

@@ -91,31 +91,31 @@ struct LibraryInspection {
     for post in published {
       let file = store.appendingPathComponent(post.key)
       guard let bytes = try? Data(contentsOf: file) else {
-        broken.append("published, but there is no object \(post.key)")
+        broken.append("a post is published, but its object \(post.key) is not stored")
         continue
       }
       if Int64(bytes.count) != post.size || Data(SHA256.hash(data: bytes)) != post.digest {
-        broken.append("the object \(post.key) is not what was published")
+        broken.append("the object \(post.key) does not have the size and digest that were published")
       }
     }
     for poster in posters {
       let bytes = try? Data(contentsOf: store.appendingPathComponent(poster.key))
       if bytes.map({ Data(SHA256.hash(data: $0)) }) != poster.digest {
-        broken.append("the poster \(poster.key) is not what was named")
+        broken.append("the poster \(poster.key) is missing or contains the wrong bytes")
       }
       if poster.inDocument != poster.key {
         broken.append("\(poster.key) is not the poster that its post shows")
       }
     }
     if posters.count != postsWithPoster {
-      broken.append("\(posters.count) posters, and \(postsWithPoster) posts that show one")
+      broken.append("\(posters.count) posters, but \(postsWithPoster) posts that show one")
     }
     let publications = published.map { [$0.digest.base64EncodedString(), $0.author] }
     if Set(publications).count != publications.count { broken.append("two posts for one video") }
     for stray in objects.subtracting(named) { broken.append("no row names the object \(stray)") }
-    if pages != Array(1..<(pages.count + 1)) { broken.append("the pages have gaps: \(pages)") }
+    if pages != Array(1..<(pages.count + 1)) { broken.append("the numbers of the posts have gaps: \(pages)") }
     if pages.count != published.count {
-      broken.append("\(pages.count) posts, \(published.count) published intents")
+      broken.append("\(pages.count) posts, but \(published.count) published intents")
     }
     return broken
   }
@@ -124,10 +124,10 @@ struct LibraryInspection {
   func brokenAfterCompletion() throws -> [String] {
     var broken = try self.broken()
     if unfinished > 0 { broken.append("\(unfinished) intents are unfinished") }
-    if untold > 0 { broken.append("\(untold) events were not told") }
-    if !leftovers.isEmpty { broken.append("left over in tmp: \(leftovers)") }
+    if untold > 0 { broken.append("\(untold) events were not sent") }
+    if !leftovers.isEmpty { broken.append("files were left in tmp: \(leftovers)") }
     let keys = Set(published.map(\.key) + posters.map(\.key))
-    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and no post's") }
+    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, but belongs to no post") }
     return broken
   }
 }

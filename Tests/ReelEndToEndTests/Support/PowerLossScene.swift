@@ -57,7 +57,9 @@ struct PowerLossScene {
 
   /// Returns the violations before any process has touched the library.
   func broken() throws -> [String] {
-    guard bench.hasCatalog else { return announced.isEmpty ? [] : ["no catalog, and posts were told"] }
+    guard bench.hasCatalog else {
+      return announced.isEmpty ? [] : ["posts were announced, but there is no catalog"]
+    }
     let inspection = try LibraryInspection(library: bench.library)
     return try inspection.broken() + inspection.missing(of: announced)
   }

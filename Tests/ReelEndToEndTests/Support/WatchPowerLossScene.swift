@@ -123,23 +123,24 @@ struct WatchPowerLossScene {
       broken += try inspection.broken() + inspection.missing(of: announced)
       digests = Set(inspection.published.map(\.digest))
     } else if !announced.isEmpty {
-      broken.append("no catalog, and posts were told")
+      broken.append("posts were announced, but there is no catalog")
     }
     for name in Self.videos {
       guard !isThere(name) else { continue }
       if !digests.contains(Data(SHA256.hash(data: try original(name)))) {
-        broken.append("\(name) is gone, and no post")
+        broken.append("\(name) is gone, but was not published")
       }
-      if way != .delete, !holds(way.target, name) { broken.append("\(name) is nowhere") }
+      if way != .delete, !holds(way.target, name) { broken.append("\(name) is in neither folder") }
     }
     if !holds("clips", Self.others[1]), !holds(way.rejects, Self.others[1]) {
-      broken.append("what was rejected is nowhere")
+      broken.append("the rejected file \(Self.others[1]) is in neither folder")
     }
     if isThere(Self.others[0]), !isThere(Self.videos[1]) {
-      broken.append("the sidecar has stayed, for the next video of this name")
+      broken.append(
+        "the sidecar has stayed without its video, so it would go with the next video of that name")
     }
     if way != .delete, !holds("clips", Self.others[0]), !holds(way.target, Self.others[0]) {
-      broken.append("the sidecar is nowhere")
+      broken.append("the sidecar is in neither folder")
     }
     return broken
   }

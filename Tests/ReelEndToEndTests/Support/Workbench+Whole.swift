@@ -68,7 +68,7 @@ extension LibraryInspection {
   /// Returns the announced posts that the catalog lacks.
   func missing(of announced: Set<String>) -> [String] {
     announced.subtracting(published.map(\.key)).sorted().map {
-      "\($0) was told as published, and is not a post"
+      "\($0) was announced as published, but is not a post"
     }
   }
 }

@@ -34,7 +34,7 @@ struct ChangeModelTests {
       if violation != nil { break }
     }
     print("the model of changing posts has \(states) states")
-    #expect(states > 10_000, "the search has not gone far")
+    #expect(states > 10_000, "the search visited too few states")
   }
 
   private static let mistakes: [(ChangeMistake, Set<ChangeInvariant>)] = [
@@ -67,19 +67,19 @@ struct ChangeModelTests {
     #expect(violation.map { invariants.contains($0.invariant) } == true, "\(told(violation))")
   }
 
-  @Test("the list has every mistake")
+  @Test("the list contains every mistake")
   func noMistakeIsLeftOut() { #expect(Set(Self.mistakes.map(\.0)) == Set(ChangeMistake.allCases)) }
 
   private func told(_ violation: ChangeSearch.Violation?) -> String {
-    guard let violation else { return "nothing was broken" }
+    guard let violation else { return "no invariant was violated" }
     let way = violation.way.map { state in
-      state.changers.map { "\($0.owner):\($0.ask) \($0.step)\($0.hasLease ? "" : " asleep")" }
+      state.changers.map { "\($0.owner):\($0.ask) \($0.step)\($0.hasLease ? "" : " without its lease")" }
         .joined(separator: ", ")
         + "; \(state.place) \(state.post.store) open \(state.open.map { "\($0)" } ?? "none")"
-        + " objects \(state.objects.map { "\($0.key) \($0.store)" }.sorted()) owed \(state.owed)"
+        + " objects \(state.objects.map { "\($0.key) \($0.store)" }.sorted()) unsent \(state.owed)"
         + " publisher \(state.publisher.map { "\($0.step)" } ?? "none")"
     }
-    return "\(violation.invariant.rawValue) after:\n" + way.joined(separator: "\n")
+    return "\(violation.invariant.rawValue) is violated after:\n" + way.joined(separator: "\n")
   }
 }
 

@@ -10,7 +10,7 @@ struct OnceModelTests {
   func everyState() {
     let (states, violation) = OnceSearch(faults: TestForm.isLong ? 3 : 2, mistake: nil).run()
     print("the model of publishing once has \(states) states")
-    #expect(states > 10_000, "the search has not gone far")
+    #expect(states > 10_000, "the search visited too few states")
     #expect(violation == nil, "\(told(violation))")
   }
 
@@ -45,24 +45,24 @@ struct OnceModelTests {
     #expect(violation.map { invariants.contains($0.invariant) } == true, "\(told(violation))")
   }
 
-  @Test("the list has every mistake")
+  @Test("the list contains every mistake")
   func noMistakeIsLeftOut() {
     #expect(Set(Self.mistakes.map(\.0)) == Set(Mistake.allCases))
   }
 
-  @Test("the model has the code's steps from the policy on", arguments: IntakeStep.allCases)
+  @Test("the model has the same steps as the code, from the policy on", arguments: IntakeStep.allCases)
   func names(step: IntakeStep) {
     let before: Set<IntakeStep> = [.opened, .hashed, .mended, .probed]
     #expect(before.contains(step) != (OnceState.Step(rawValue: step.rawValue) != nil))
   }
 
   private func told(_ violation: OnceSearch.Violation?) -> String {
-    guard let violation else { return "nothing was broken" }
+    guard let violation else { return "no invariant was violated" }
     let way = violation.way.map { state in
       state.workers.map { "\($0.owner):\($0.step.rawValue)" }.joined(separator: " ")
         + " rows \(state.rows.map { "\($0.key) \($0.state) \($0.attempt)" }) objects \(state.objects.keys.sorted())"
-        + " posts \(state.posts.count) told \(state.told)"
+        + " posts \(state.posts.count) events \(state.told)"
     }
-    return "\(violation.invariant.rawValue) after:\n" + way.joined(separator: "\n")
+    return "\(violation.invariant.rawValue) is violated after:\n" + way.joined(separator: "\n")
   }
 }

@@ -26,8 +26,8 @@ struct ContractTestSession: Sendable {
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure(
         .couldNotRun,
-        "no file can be made in \(folder), which is for the files of the checks (\(SystemError.last("access").reason)): "
-          + "name another folder with TMPDIR")
+        "can't create the files of the checks in \(folder) (\(SystemError.last("access").reason)): "
+          + "set TMPDIR to another folder")
     }
     let kinds = [
       Kind(name: "from memory", sources: .bytes),
