@@ -26,7 +26,7 @@ func module(_ layer: Layer, _ name: String, _ dependencies: [Target.Dependency] 
   .target(name: name, dependencies: dependencies, path: layer.path(name))
 }
 
-/// C: a library's names and what differs between its versions, or code of our own.
+/// A C module: the declarations of a library and the differences between its versions, or code of our own.
 func shim(_ name: String, linking libraries: String...) -> Target {
   .target(
     name: name, path: Layer.system.path(name), linkerSettings: libraries.map { .linkedLibrary($0) })
@@ -70,11 +70,11 @@ let package = Package(
       name: "CYAML", path: Layer.system.path("CYAML"), pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"])]),
 
-    // The values, the protocols and the system.
+    // Values, protocols and the system.
     module(.core, "ReelCore", ["CCommit", "CReel"]),
     module(.core, "ReelCrypto", ["CDigest", "COpenSSL", "ReelCore"]),
 
-    // What comes in, and what it is.
+    // Reading: which files there are, and what each of them is.
     module(.reading, "ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
     module(.reading, "ReelWire", ["CReel", "ReelCore"]),
     module(.reading, "ReelProbe", ["CFFmpeg", "ReelCore"]),
@@ -93,7 +93,7 @@ let package = Package(
     module(.catalogs, "ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelStorage", "ReelCatalogCopy"]),
     module(.catalogs, "ReelPostgres", ["CPostgres", "ReelCore", "ReelCatalogCopy"]),
 
-    // A run.
+    // The steps of a run.
     module(.publishing, "ReelIngest", ["ReelCore", "ReelSource"]),
     module(
       .publishing, "ReelUpkeep",
@@ -105,11 +105,11 @@ let package = Package(
       .publishing, "ReelFeeds",
       ["ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
 
-    // What a worker can do besides.
+    // What a worker can do besides probing.
     module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
     module(.extras, "ReelMend", ["CFFmpeg", "CReel", "CXXHash", "ReelCore", "ReelProbe"]),
 
-    // How it is shown: as text, and in a browser.
+    // Output as text and as HTML.
     module(
       .showing, "ReelTerminal",
       [
@@ -124,7 +124,7 @@ let package = Package(
       ],
       path: Layer.showing.path("ReelPage"), resources: [.embedInCode("Assets")]),
 
-    // What an app imports, and what its tests do.
+    // What an app imports, and what its tests import.
     module(
       .products, "Reel",
       [
@@ -133,10 +133,10 @@ let package = Package(
       ]),
     module(.products, "ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 
-    // What a process is to its system.
+    // Signals and limits of a process.
     module(.programs, "ReelProcess", ["CProcess", "ReelCore", "ReelIngest"]),
 
-    // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
+    // The program. Its product is `reel`; a module of that name would differ from `Reel` only in case.
     .executableTarget(
       name: "ReelTool",
       dependencies: [
@@ -273,13 +273,13 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `REEL_TESTS=ReelCoreTests,ReelWireTests`: a build for only these tests compiles nothing else (scripts/test --only).
+// With `REEL_TESTS=ReelCoreTests,ReelWireTests`, a build compiles only these tests (scripts/test --only).
 if let names = Context.environment["REEL_TESTS"] {
   let wanted = Set(names.split(separator: ",").map(String.init))
   package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
 }
 
-// A module imports from its own layer and from those below.
+// A module may import only from its own layer and those below.
 let layers = Dictionary(
   uniqueKeysWithValues: package.targets.compactMap { target in
     Layer.allCases.firstIndex { target.path == $0.path(target.name) }.map { (target.name, $0) }
@@ -291,8 +291,8 @@ for target in package.targets {
   }
 }
 
-// For those who work on Reel (scripts/test and CI set it), warnings are errors. For nobody else: a system's headers that
-// are newer than Reel may deprecate what it calls, and that must not end a build.
+// With REEL_STRICT=1 (set by scripts/test and CI), warnings are errors. Not for users: newer system headers may
+// deprecate a function that Reel calls, which must not fail their build.
 if Context.environment["REEL_STRICT"] == "1" {
   for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error)]

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The front door: a package of its own, so that Reel stays without SwiftNIO, and nothing of this is built with it.
+// The server is a separate package, so that Reel does not depend on SwiftNIO and builds nothing of the server.
 
 let nio = "swift-nio"
 
@@ -46,7 +46,7 @@ let package = Package(
       name: "reel-serve",
       dependencies: [
         "ReelServer",
-        // Built beside the program, where it is looked for; nothing of it is linked in.
+        // Built beside the program, which looks for it there; it is not linked.
         .product(name: "reel-probe-worker", package: "reel"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "CoreMetrics", package: "swift-metrics"),

@@ -9,7 +9,7 @@ let package = Package(
       name: "watch-folder",
       dependencies: [
         .product(name: "Reel", package: "reel"),
-        // Built beside the program, which looks for it there. Nothing of it is linked in.
+        // Built beside the program, which looks for it there. It is not linked.
         .product(name: "reel-probe-worker", package: "reel"),
       ])
   ]

@@ -3,7 +3,7 @@
 
   REEL_ADAPTER_FOLDER=/srv/media reel ingest clips --to command:./folder.py
 
-A store behind '#', as in command:./folder.py#north, is a folder of that name below it.
+A store after '#', as in command:./folder.py#north, is a folder of that name in it.
 """
 
 import errno
@@ -46,7 +46,7 @@ def staging(request):
 def prepare(request):
     os.makedirs(staging(request), exist_ok=True)
     for name in os.listdir(staging(request)):
-        # Named by the process that writes it. One that has gone may have left it.
+        # The name ends with the process id of the writer. If that process is gone, it left the file behind.
         if not is_alive(int(name.rpartition(".")[2])):
             os.unlink(os.path.join(staging(request), name))
     say(type="result", protocol=1, atomicCreate=True, durable=True)
@@ -81,7 +81,7 @@ def upload(request):
 
 
 def stage(file, request):
-    """Copies the object and proves that it is the one that was announced."""
+    """Copies the object, and verifies that it has the announced size and digest."""
     sha256 = hashlib.sha256()
     sent = 0
     with open(OBJECT, "rb", closefd=False) as source:
@@ -117,7 +117,7 @@ def remove(request):
         os.unlink(os.path.join(folder(request), request["key"]))
     except FileNotFoundError:
         pass
-    # Also of one that is gone: who removed it may have died before it was durable.
+    # Even if it was gone already: the process that removed it may have died before that was durable.
     sync_folder(folder(request))
     say(type="result")
 
@@ -148,7 +148,7 @@ CODES = {
 
 
 def main():
-    # Asked to end: what is staged goes first.
+    # On SIGTERM, exit through the exception handlers, so that the staged file is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     request = json.loads(sys.stdin.readline())
     try:

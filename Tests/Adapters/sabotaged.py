@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Samples/adapters/folder.py, sabotaged as a file beside the store says: for the tests of command uploaders.
+"""Samples/adapters/folder.py with faults that a file beside the store plans: for the tests of command uploaders.
 
-`$REEL_ADAPTER_FOLDER/../plan.json` holds {"fault": NAME, "request": N, "reach": "once" | "always" | "alike"}; without
-it nothing is broken. `requests` beside it has a line for each request, `struck` one for each that was struck.
+`$REEL_ADAPTER_FOLDER/../plan.json` holds {"fault": NAME, "request": N, "reach": "once" | "always" | "alike"}. Without
+it there are no faults. Beside it, `requests` gets a line for each request, and `struck` one for each with a fault.
 """
 
 import fcntl
@@ -47,7 +47,7 @@ def error(code, **more):
     leave(0)
 
 
-# Before anything is done.
+# Faults before the request is carried out.
 BEFORE = {
     "exit 1": lambda: leave(1),
     "exit 0 without a word": lambda: leave(0),
@@ -83,7 +83,7 @@ BEFORE = {
 
 
 def at(kind, act):
-    """`act` in place of each line of that type."""
+    """Calls `act` instead of printing each line of that type."""
 
     def patched(**line):
         return act(line) if line["type"] == kind else say(**line)
@@ -110,7 +110,7 @@ def changed(**fields):
     return lambda line: say(**{name: value for name, value in {**line, **fields}.items() if value is not None})
 
 
-# Somewhere on the way.
+# Faults while the request is carried out.
 DURING = {
     "killed before it is staged": lambda: at("staged", lambda _: die()),
     "exit before it is staged": lambda: at("staged", lambda _: leave(1)),
@@ -140,7 +140,7 @@ DURING = {
 
 
 def strikes(verb):
-    """Numbers the request, and says which fault strikes it."""
+    """Counts the request, and returns the fault planned for it, or None."""
     with open(os.path.join(PLACE, "requests"), "a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
@@ -160,7 +160,7 @@ def strikes(verb):
 
 
 class Again:
-    """Standard input, with its first line once more."""
+    """Standard input, which returns its first line again."""
 
     def __init__(self, line):
         self.line = line

@@ -1,4 +1,4 @@
-"""Drives a headless Chromium by its DevTools protocol over a pipe; needs nothing but Python and Chromium."""
+"""Drives a headless Chromium with its DevTools protocol over a pipe; needs only Python and Chromium."""
 
 import base64
 import json
@@ -8,12 +8,12 @@ import subprocess
 import tempfile
 import time
 
-# The protocol is spoken over descriptors 3 and 4, one message and a NUL each.
+# Chromium reads the protocol from descriptor 3 and writes it to 4; each message ends with a NUL.
 READS, WRITES = 3, 4
 
 
 class Chromium:
-    """A browser with one page. What it loaded and said is in `requests` and `messages`."""
+    """A browser with one page. `requests` has what it loaded, `messages` its console messages, errors and dialogs."""
 
     def __init__(self, program="chromium"):
         self.profile = tempfile.mkdtemp(prefix="reel-chromium-")
@@ -26,7 +26,7 @@ class Chromium:
         ]
 
         def give_pipes():
-            # The ends may be in each other's places.
+            # Duplicate both first, because one may have the number that the other needs.
             reads, writes = os.dup(to_read), os.dup(to_write)
             os.dup2(reads, READS)
             os.dup2(writes, WRITES)
@@ -106,7 +106,7 @@ class Chromium:
         self.send("Emulation.setEmulatedMedia", features=named)
 
     def open(self, address):
-        # From one fragment to another a page is not loaded again.
+        # Through about:blank, because a change of the fragment alone does not reload a page.
         self.send("Page.navigate", url="about:blank")
         self.send("Page.navigate", url=address)
         self.until("document.readyState === 'complete'", address)
@@ -118,7 +118,7 @@ class Chromium:
         return result["result"].get("value")
 
     def until(self, condition, what=None, seconds=40):
-        """Waits until a condition in the page is true; raises when it does not become so."""
+        """Waits until a condition in the page is true; raises if it does not become true in time."""
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({condition})"):
             if time.monotonic() > end:
@@ -137,7 +137,7 @@ class Chromium:
         self.send("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=amount)
 
     def swipe(self, x, y, amount):
-        """A finger that moves `amount` pixels down, in sixteen steps."""
+        """Moves a finger `amount` pixels down, in sixteen steps."""
         self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
         for step in range(1, 17):
             points = [{"x": x, "y": y + amount * step / 16}]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compose.py SITE PICTURE.png: the player of a site on a wide window and on a phone, side by side."""
+"""compose.py SITE PICTURE.png: makes a picture of a site's player in a wide window and on a phone, side by side."""
 
 import os
 import sys

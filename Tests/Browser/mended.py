@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a browser makes of files before and after they were mended.
+"""Compares how a browser plays files before and after mending.
 
     mended.py REEL FOLDER [FLAGS…]
 
 Mends the videos in FOLDER with these flags of `reel mend`, opens each mended file and its source in a headless Chromium,
-and tells what it could open, whether it knew how long it is, and whether it could go to its middle. Prints a line for
-each file that fares otherwise mended, then the sums; exits with 1 if one fares worse.
+and checks whether it opens, whether its duration is known, and whether the browser can seek to its middle. Prints a
+line for each file whose results differ, then the totals; exits with 1 if a mended file does worse.
 """
 
 import json
@@ -18,7 +18,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chromium import Chromium  # noqa: E402
 
-# Plays nothing: the first picture, then the one in the middle.
+# Doesn't play: loads the first frame, then seeks to the middle.
 LOOK = """new Promise((done) => {
   const video = document.createElement('video');
   const result = { opens: false, isTimed: false, seeks: false, why: '' };
@@ -46,7 +46,7 @@ LOOKS = 5
 
 
 def mended(reel, source, flags, folder):
-    """The sources that were mended, and where to."""
+    """Returns the path of each source that was mended, and that of the mended file."""
     run = subprocess.run([reel, "mend", "--jsonl", source, "-o", folder + "/", *flags], stdout=subprocess.PIPE, check=False)
     if run.returncode not in (0, 3):
         sys.exit(f"reel mend ended with {run.returncode}")
@@ -55,8 +55,8 @@ def mended(reel, source, flags, folder):
 
 
 def look(browser, path):
-    """The worst of several looks: on a busy machine a browser may have read to the end of a file before it is asked how long
-    that is."""
+    """Returns the worst of several results: on a busy machine, a browser may have read a file to its end, and so know
+    its duration, before it is asked."""
     looks = [browser.run(LOOK % json.dumps(pathlib.Path(path).resolve().as_uri())) for _ in range(LOOKS)]
     return min(looks, key=lambda one: [one[fact] for fact in FACTS])
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Looks at a site of `reel page` as a person would, in a headless Chromium.
+"""Uses a site of `reel page` as a person would, in a headless Chromium.
 
     page.py SITE [--way file|web] [--pictures FOLDER] [--axe axe.min.js]
 
-From file: and from a plain web server on the loopback interface: scrolls, types, plays, goes to the last post, and
-watches that nothing else is asked for and nothing goes wrong. Prints a line for each check that failed, and exits
-with 1 if one did.
+Opens it with file: and from a plain web server on the loopback interface. Scrolls, types, plays, goes to the last post,
+and checks that the page makes no other requests and logs no errors. Prints a line for each check that failed, and exits
+with 1 if any did.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from chromium import Chromium  # noqa: E402
 
 failures = []
 FIELD = "Number(document.getElementById('position').value)"
-# Counted from the newest, which is 1.
+# The place of the post, counted from the newest, which is 1.
 SHOWN = f"(Number(document.getElementById('position').max) + 1 - {FIELD})"
 CURRENT = "document.querySelector('.slide:not([inert])')"
 
@@ -35,7 +35,7 @@ def check(is_true, what):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """The files of a folder, on a free port, without a word."""
+    """Serves the files in a folder on a free port, without logging."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -59,7 +59,7 @@ def is_played(post):
 
 
 def opened(browser, address, count, feed):
-    """It opens at the newest post that browsers play; from there to the newest of all."""
+    """Checks that the page opens at the newest post that browsers can play, then goes to the newest of all."""
     browser.open(address)
     played = [count + 1 - post["pageNumber"] for post in feed if is_played(post)]
     place = min((place for place in played if place <= 100), default=1)
@@ -76,7 +76,7 @@ def settled(browser, place):
 
 
 def is_bounded(browser):
-    """Only what is near is in the page."""
+    """Checks that the page holds only the posts near the current one."""
     slides = browser.run("document.querySelectorAll('.slide').length")
     loaded = browser.run("document.querySelectorAll('video[src]').length")
     playing = browser.run("[...document.querySelectorAll('video')].filter((video) => !video.paused).length")
@@ -86,14 +86,14 @@ def is_bounded(browser):
 
 
 def plays(browser, count):
-    """Finds a video that this browser can play, and sees that it begins by itself, without sound."""
+    """Finds a video that this browser can play, and checks that it starts by itself, muted."""
     for place in range(1, min(count, 30) + 1):
         settled(browser, place)
         video = CURRENT + ".querySelector('video')"
         browser.until(f"{video}?.readyState >= 2 || {CURRENT}.querySelector('.failed')", f"post {place} loads or fails")
         if browser.run(f"{video}.readyState >= 2"):
             browser.until(f"{video}.currentTime > 0", f"post {place} plays")
-            check(browser.run(f"{video}.muted"), "sound is on before anybody asked")
+            check(browser.run(f"{video}.muted"), "sound is on before it was turned on")
             browser.key("m")
             check(not browser.run(f"{video}.muted"), "m does not turn sound on")
             browser.key("m")
@@ -132,7 +132,7 @@ def walk(browser, address, count, feed):
     settled(browser, count)
     check(browser.run("document.getElementById('older').disabled"), "there is nothing older than the oldest")
     is_bounded(browser)
-    # The address names the post, counted from the oldest: it stays when newer ones come.
+    # The address has the post's number, counted from the oldest, which stays the same when newer posts come.
     browser.until("location.hash === '#p1'", "the address names the oldest post")
     browser.open(address + "#p2")
     settled(browser, count - 1)
@@ -142,16 +142,16 @@ def walk(browser, address, count, feed):
     browser.click("#position")
     browser.run(f"document.getElementById('position').value = {middle}")
     browser.run("document.getElementById('go').requestSubmit()")
-    # The number that the address has, too.
+    # The field takes the same number as the address.
     settled(browser, count + 1 - middle)
     browser.until(f"location.hash === '#p{middle}'", f"the address has the number of post {middle}")
-    # What is no number of a post changes nothing, or is told.
+    # A text that is not the number of a post changes nothing, or the page says that there is no such post.
     for text, is_told in [("", False), ("-5", False), ("1e21", False), (str(count + 7), True), (str(count + 7), True)]:
         browser.run("document.getElementById('position').focus()")
         browser.run(f"document.getElementById('position').value = '{text}'")
         browser.run("document.getElementById('go').requestSubmit()")
         if is_told:
-            browser.until("document.getElementById('gone').checkVisibility()", f"it is told that there is no {text}")
+            browser.until("document.getElementById('gone').checkVisibility()", f"the page says that there is no {text}")
             settled(browser, 1)
         else:
             check(browser.run("location.hash") == f"#p{middle}", f"'{text}' leads to {browser.run('location.hash')}")
@@ -161,12 +161,12 @@ def walk(browser, address, count, feed):
     browser.run("document.getElementById('go').requestSubmit()")
     settled(browser, count + 1 - middle)
     browser.until(f"location.hash === '#p{middle}'", f"the address has the number of post {middle} again")
-    check(not browser.run("document.getElementById('gone').checkVisibility()"), "what is there is told to be gone")
+    check(not browser.run("document.getElementById('gone').checkVisibility()"), "it says that an existing post is gone")
     is_bounded(browser)
 
     browser.size(390, 780, touch=True)
     opened(browser, address, count, feed)
-    # Most of the window, so that it arrives however slow the finger is.
+    # Across most of the window, so that it counts as a swipe at any speed.
     browser.swipe(180, 660, -560)
     settled(browser, 2)
     browser.swipe(180, 100, 560)
@@ -205,7 +205,7 @@ def walk_grid(browser, address, count, feed):
 
 
 def blurred(blur_hash, x, y, width=24, height=32):
-    """The colour of a pixel of a blurHash (https://github.com/woltapp/blurhash, Algorithm.md)."""
+    """Returns the color of a pixel of a blurHash (https://github.com/woltapp/blurhash, Algorithm.md)."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
 
     def number(start, end):
@@ -234,7 +234,7 @@ def blurred(blur_hash, x, y, width=24, height=32):
 
 
 def posters(browser, address, count, feed):
-    """A post's poster is shown, and before it, or where it is gone, its blurHash."""
+    """Checks that a post's poster is shown; and its blurHash before that, or if there is no poster."""
     browser.size(1024, 700)
     with_poster = [post for post in feed if post.get("posterURL")][:2]
     without = [post for post in feed if post.get("blurHash") and not post.get("posterURL")][:1]
@@ -253,22 +253,22 @@ def posters(browser, address, count, feed):
             browser.until(f"{CURRENT}.querySelector('img.poster.here')", f"post {number} shows its poster")
             size = browser.run(
                 f"(({{naturalWidth, naturalHeight}}) => [naturalWidth, naturalHeight])({CURRENT}.querySelector('img.poster'))")
-            check(size == [post["posterWidth"], post["posterHeight"]], f"post {number}: its poster is of {size}")
+            check(size == [post["posterWidth"], post["posterHeight"]], f"post {number}: its poster measures {size}")
             shown = browser.run(f"[{CURRENT}.querySelector('video').poster, {CURRENT}.querySelector('img.poster').src]")
             check(shown[0] == shown[1] and shown[0].endswith(post["posterURL"]), f"post {number}: its poster is {shown}")
             browser.key("g")
             browser.until(f"document.querySelector(\"{tile} img.poster.here\")", f"the grid shows the poster of {number}")
             check(browser.run(f"document.querySelector(\"{tile} img.poster\").loading") == "lazy",
-                  "the grid asks for posters that can't be seen")
+                  "the grid requests posters that are out of sight")
         else:
             check(not browser.run(f"{CURRENT}.querySelector('.poster[src], video[poster]') !== null"),
-                  f"post {number} asks for a poster that it has not")
+                  f"post {number} requests a poster that it does not have")
             browser.key("g")
             browser.until(f"document.querySelector(\"{tile} canvas\")", f"the grid shows the blurHash of {number}")
 
 
 def tells_codecs(browser, address, count, feed):
-    """Codecs have the names that people know."""
+    """Checks that codecs are shown by their common names."""
     names = {"h264": "H.264", "hevc": "HEVC", "vp9": "VP9", "mpeg4": "MPEG-4"}
     found = {post.get("videoCodec"): post for post in feed}
     for codec in found.keys() & {*names, None}:
@@ -282,14 +282,14 @@ def tells_codecs(browser, address, count, feed):
 
 
 def calm(browser, address, count, feed):
-    """Who asked for less motion starts videos by hand."""
+    """Checks that videos don't start by themselves if the user prefers reduced motion."""
     browser.media(prefers_reduced_motion="reduce")
     browser.size(1024, 700)
     opened(browser, address, count, feed)
-    check(browser.run(f"{CURRENT}.querySelector('video')?.paused ?? true"), "a video moves for one who asked for calm")
+    check(browser.run(f"{CURRENT}.querySelector('video')?.paused ?? true"), "a video plays despite reduced motion")
     if browser.run(f"{CURRENT}.querySelector('video')?.readyState >= 1"):
         browser.key(" ", 32)
-        browser.until(f"!{CURRENT}.querySelector('video').paused", "space plays for one who asked for calm")
+        browser.until(f"!{CURRENT}.querySelector('video').paused", "space plays despite reduced motion")
     browser.media()
 
 
@@ -329,7 +329,7 @@ def take_pictures(browser, address, folder):
 
 
 def fits(browser, address):
-    """Nothing is wider than the window."""
+    """Checks that nothing is wider than the window."""
     for width in [320, 360, 768, 1440]:
         browser.size(width, 740, touch=width < 900)
         for fragment in ["", "#grid"]:
@@ -342,7 +342,7 @@ def fits(browser, address):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site")
-    parser.add_argument("--way", choices=["file", "web"], help="how it is opened (default: both ways)")
+    parser.add_argument("--way", choices=["file", "web"], help="how to open it (default: both ways)")
     parser.add_argument("--pictures", help="a folder for screenshots")
     parser.add_argument("--axe", default=os.environ.get("REEL_AXE"), help="axe.min.js of axe-core")
     options = parser.parse_args()
@@ -365,7 +365,7 @@ def main():
             for step, arguments in steps:
                 try:
                     step(browser, address, *arguments)
-                except Exception:  # The next step says what it finds all the same.
+                except Exception:  # The next steps still run.
                     check(False, f"{address}: {step.__name__}: {traceback.format_exc(limit=-4)}")
             own = address[:-len("index.html")]
             for request in browser.requests[begun[0]:]:

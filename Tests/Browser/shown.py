@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a site of `reel page` shows, as JSON: the place that it opens at, the titles in the player and in the grid, in
-their order, and what the address of a post shows.
+"""Prints what a site of `reel page` shows, as JSON: the place at which it opens, the titles in the player and in the
+grid, in their order, and what the address of a post shows.
 
     shown.py SITE [ADDRESS…]
 """

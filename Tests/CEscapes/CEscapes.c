@@ -143,7 +143,7 @@ static int ask_stat_of_descriptor(void) {
 }
 static int ask_for_cold_memory(void) { return madvise(NULL, 0, 20 /* MADV_COLD */) == 0; }
 static int ask_for_guard_pages(void) { return madvise(NULL, 0, 102 /* MADV_GUARD_INSTALL */) == 0; }
-// By its number: thread sanitizer's own prctl reads the name, and here there is none.
+// Through syscall(): the thread sanitizer's prctl wrapper reads the name, and here there is none.
 static int ask_to_name_memory(void) { return syscall(SYS_prctl, 0x53564d41 /* PR_SET_VMA */, 0, 0, 0, 0) == 0; }
 
 typedef struct {

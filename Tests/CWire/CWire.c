@@ -23,7 +23,7 @@ void *reel_tls_server(const char *certificate, const char *key, int is_old) {
   if (!server) return NULL;
   int is_ready = SSL_CTX_use_certificate_chain_file(server, certificate) == 1 &&
                  SSL_CTX_use_PrivateKey_file(server, key, SSL_FILETYPE_PEM) == 1;
-  // OpenSSL 3 thinks TLS 1.1 too weak for its usual level.
+  // OpenSSL 3's default security level does not allow TLS 1.1.
   if (is_old) {
     is_ready = is_ready && SSL_CTX_set_cipher_list(server, "DEFAULT@SECLEVEL=0") == 1 &&
                SSL_CTX_set_min_proto_version(server, TLS1_VERSION) == 1 &&

@@ -2,7 +2,7 @@
 
   python3 firestore.py FOLDER_OF_THE_EMULATOR
 
-Prints "ready PORT" when it answers, and ends with it when its standard input does.
+Prints "ready PORT" once the emulator answers. Ends, with the emulator, when its standard input ends.
 """
 
 import os
@@ -16,7 +16,8 @@ import time
 
 
 def free_port():
-    """Below those that the kernel gives to clients: until the emulator takes it, none of them can get it."""
+    """Returns a free port below the ephemeral range, so that the kernel gives it to no client before the emulator binds
+    it."""
     while True:
         with socket.socket() as held:
             try:

@@ -1,8 +1,8 @@
-"""gcp-storage-emulator in memory, on 127.0.0.1.
+"""Runs gcp-storage-emulator in memory, on 127.0.0.1.
 
   VENV/bin/python storage.py BUCKET
 
-Prints "ready PORT", and ends when its standard input does.
+Prints "ready PORT", and ends when its standard input ends.
 """
 
 import logging
@@ -16,7 +16,7 @@ from gcp_storage_emulator.server import create_server
 
 def main():
     logging.getLogger().setLevel(logging.CRITICAL)
-    # It answers one after the other; twelve uploads at once have to wait their turn, not be turned away.
+    # The emulator serves one request at a time. Twelve uploads at once must be able to queue, not be refused.
     socketserver.TCPServer.request_queue_size = 128
     server = create_server("127.0.0.1", 0, in_memory=True, default_bucket=sys.argv[1])
     server.start()

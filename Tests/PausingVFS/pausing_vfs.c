@@ -1,9 +1,9 @@
-// A VFS over the system's own, whose SQLite is unchanged: it widens the window of the WAL-reset bug. SQLite tells the VFS
-// (`xUnfetch(file, 0, 0)`) that pages which it has mapped are of no use any more right after a checkpoint has read from the
-// index of the log how far the log goes, if that is not what the connection knew before. Here that call takes longer.
+// A VFS on top of the system's, for an unmodified SQLite, that widens the window of the WAL-reset bug. Right after a
+// checkpoint has read from the WAL index how long the log is, SQLite tells the VFS to discard its mapped pages
+// (`xUnfetch(file, 0, 0)`), if the log is not as the connection last knew it. Here that call takes longer.
 //
-// Linked into a test, or preloaded into a program (LD_PRELOAD), where one that has no SQLite is left alone:
-//   REEL_PAUSE_CHECKPOINTS=MICROSECONDS   the longest pause; each is drawn anew, where a checkpoint has nothing to do
+// It is linked into a test, or preloaded into a program (LD_PRELOAD); a program without SQLite is left alone.
+//   REEL_PAUSE_CHECKPOINTS=MICROSECONDS   the longest pause, each of random length, in checkpoints with nothing to do
 //   REEL_PAUSE_SYNCS=MICROSECONDS         how much longer each sync takes, as on a slow disk
 #include "include/pausing_vfs.h"
 #include <sqlite3.h>
@@ -23,23 +23,23 @@ static atomic_long paused;
 static void (*_Atomic pause_call)(void *);
 static void *_Atomic pause_context;
 
-// A copy of the methods of each kind of file. What is called here is the same in all; a VFS above may have put a copy of
-// its own in the place of these.
+// A copy of the methods of each kind of file. The methods called here are the same in all of them. The first kind's are
+// used, because a VFS on top may have replaced a file's methods with its own.
 enum { KINDS = 16 };
 static struct { const sqlite3_io_methods *real; sqlite3_io_methods changed; } kinds[KINDS];
 static atomic_int kind_count;
 static atomic_flag adding = ATOMIC_FLAG_INIT;
 
 static unsigned draw(unsigned limit) {
-  // The splitmix of 32 bits.
+  // The 32-bit variant of splitmix.
   unsigned value = atomic_fetch_add(&drawn, 0x9E3779B9u);
   value = (value ^ (value >> 16)) * 0x21F0AAADu;
   value = (value ^ (value >> 15)) * 0x735A2D97u;
   return (value ^ (value >> 15)) % limit;
 }
 
-// Whether all of the log is in the database already (mxFrame and nBackfill, https://www.sqlite.org/walformat.html): only
-// then the next commit begins it anew. Any other checkpoint that took long would only keep the log from coming to that.
+// Whether the whole log is in the database already (mxFrame and nBackfill, https://www.sqlite.org/walformat.html). Only
+// then does the next commit reset it. Delaying any other checkpoint would only keep the log from getting there.
 static int is_home(sqlite3_file *file) {
   volatile void *index = NULL;
   if (kinds[0].real->xShmMap(file, 0, 32768, 0, &index) != SQLITE_OK || !index) return 0;
@@ -101,7 +101,7 @@ static void begin(void) {
   sqlite3_vfs_register(&own, 1);
 }
 
-// Before anybody opens a database.
+// Runs before the program can open a database.
 __attribute__((constructor)) static void preloaded(void) {
   longest = setting("REEL_PAUSE_CHECKPOINTS");
   syncing = setting("REEL_PAUSE_SYNCS");

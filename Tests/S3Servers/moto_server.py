@@ -1,8 +1,8 @@
-"""moto's S3 in memory, on 127.0.0.1.
+"""Runs moto's S3 in memory, on 127.0.0.1.
 
   VENV/bin/python moto_server.py
 
-Prints "ready PORT", and ends when its standard input does.
+Prints "ready PORT", and ends when its standard input ends.
 """
 
 import io
@@ -16,8 +16,8 @@ from werkzeug.serving import make_server
 
 
 class OneAtATime:
-    """moto looks whether an object exists and then stores it, as two steps; Amazon's `If-None-Match` is one. So a
-    request is read while others are, and carried out alone."""
+    """Carries out one request at a time; requests are read concurrently. moto checks whether an object exists and
+    stores it in two steps, but Amazon's `If-None-Match` is atomic."""
 
     def __init__(self, app):
         self.app = app

@@ -1,23 +1,25 @@
-// Preloaded before libc by the tests (LD_PRELOAD): lets one system call of `reel` fail, writes down what it does to
-// its files, or sets its clock. It acts in the program named `reel` only, never in the worker that it starts.
+// The tests preload this (LD_PRELOAD) to make a system call of `reel` fail, to record what it does to its files, or to
+// shift its clock. It acts only in the program named `reel`, never in the worker that it starts.
 //
-//   REEL_SHIM_ROOT=FOLDER        the calls that count are those on files in this folder; `open` counts everywhere
+//   REEL_SHIM_ROOT=FOLDER        only calls on files in this folder count; `open` counts everywhere
 //   REEL_SHIM_FAULT=CALL:N:WHAT  the Nth CALL of the process (all threads) fails with the errno WHAT; `short` does
-//                                half of it, `kill` kills the process before it; with N+ every one from there on
-//   REEL_SHIM_COUNTS=FILE        at the end: a line "CALL COUNT" for each, and "fired 1" when the fault came
-//   REEL_SHIM_RECORD=FILE        every change to the files in the folder, in the order in which they were made, and
-//                                what was written to standard output (docs: Tests/ReelEndToEndTests/Support/DiskRecord.swift)
-//   REEL_SHIM_BOOT=FILE          is read in the place of the kernel's boot id: another boot of the same machine
-//   REEL_SHIM_CLOCK=S[@N]        the wall clock is off by S seconds, from its Nth reading on
-//   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as under another
+//                                half of it, `kill` kills the process before it; with N+, every call from the Nth on
+//   REEL_SHIM_COUNTS=FILE        at exit, gets a line "CALL COUNT" for each call, and "fired 1" if the fault occurred
+//   REEL_SHIM_RECORD=FILE        gets every change to the files in the folder, in order, and what was written to
+//                                standard output (format: Tests/ReelEndToEndTests/Support/DiskRecord.swift)
+//   REEL_SHIM_BOOT=FILE          is read instead of the kernel's boot id, as after another boot of the same machine
+//   REEL_SHIM_CLOCK=S[@N]        the wall clock is wrong by S seconds, from its Nth reading on
+//   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as if on another
 //                                kernel
-//   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
-//   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
-//   REEL_SHIM_REFUSED=CALL       the kernel, or a filter, does not have pidfd_open(2) or memfd_create(2)
-//   REEL_SHIM_RENAMEAT2=none     the file system of the folder knows no rename that does not replace
-//   REEL_SHIM_MODES=MODE         the file system of the folder keeps no permissions: all is at least that (octal), and
-//                                chmod is EPERM
-//   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
+//   REEL_SHIM_FILE_SYSTEM=TYPE   the type that statfs(2) returns for the file system of the folder
+//   REEL_SHIM_OPENAT2=none       openat2(2) fails with ENOSYS, as on an older kernel
+//   REEL_SHIM_REFUSED=CALL       pidfd_open(2) or memfd_create(2) fails with ENOSYS, as on an older kernel or under a
+//                                filter
+//   REEL_SHIM_RENAMEAT2=none     the file system of the folder does not support renameat2(2) with flags
+//   REEL_SHIM_MODES=MODE         the file system of the folder keeps no permissions: every mode includes these bits
+//                                (octal), and chmod fails with EPERM
+//   REEL_SHIM_DISK=FOLDER        this folder, inside the root, is another file system: renames and links between the
+//                                two fail with EXDEV
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -66,7 +68,7 @@ static int flock_is_unseen, rename_replaces;
 static mode_t all_modes;
 static const char *file_system, *disk;
 
-// Which descriptors are files in the folder.
+// Whether a descriptor is of a file in the folder.
 #define DESCRIPTORS 4096
 static atomic_char inside[DESCRIPTORS];
 
@@ -109,7 +111,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *shift = getenv("REEL_SHIM_CLOCK");
   if (shift) sscanf(shift, "%lld@%ld", &clock_offset, &clock_from);
   const char *log = getenv("REEL_SHIM_RECORD");
-  // Out of the way of numbers that the program might count on.
+  // A high descriptor number, so that the program's own numbers do not change.
   if (log) {
     int file = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     record = (int)syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, 900);
@@ -133,7 +135,7 @@ __attribute__((destructor)) static void end(void) {
 
 // MARK: Faults
 
-// 0: go on. 1: fail, errno is set. 2: do a part of it.
+// Returns 0 to go ahead, 1 to fail (errno is set), or 2 to do a part of the call.
 static int fault(enum call call) {
   if (!active) return 0;
   long number = atomic_fetch_add(&counts[call], 1) + 1;
@@ -228,14 +230,15 @@ static int was_there(int folder, const char *path) {
   return syscall(SYS_newfstatat, folder, path, &facts, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// On a crowded machine libdispatch looks at each of its threads in /proc once a second, and ends the process with an
-// illegal instruction if it can't (_dispatch_workq_count_runnable_workers). Nothing that Reel does can be tried there.
+// On a busy machine, libdispatch reads the state of each of its threads from /proc once a second, and crashes the
+// process with an illegal instruction if it can't (_dispatch_workq_count_runnable_workers). Such a fault would not test
+// Reel.
 static int is_of_a_thread(const char *path) {
   int tid, end = 0;
   return sscanf(path, "/proc/%d/stat%n", &tid, &end) == 1 && end > 0 && path[end] == 0;
 }
 
-// Succeeds when there is no descriptor left, too.
+// Succeeds even if there is no descriptor left.
 static int open_of_a_thread(const char *path, int flags) {
   struct rlimit limit, more;
   int result = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
@@ -248,7 +251,7 @@ static int open_of_a_thread(const char *path, int flags) {
   return result;
 }
 
-// A bare system may have no machine id; what is tested is another boot of one that has.
+// A bare system may have no machine id, but the tests simulate another boot of a machine that has one.
 static int is_of_no_machine(const char *path) {
   struct stat facts;
   return strcmp(path, "/etc/machine-id") == 0 && (stat(path, &facts) != 0 || facts.st_size == 0);
@@ -303,7 +306,7 @@ int memfd_create(const char *name, unsigned flags) {
   return refuses("memfd_create") ? -1 : real(name, flags);
 }
 
-// openat2 and pidfd_open have no functions of their own.
+// openat2 and pidfd_open have no wrappers in libc.
 long syscall(long number, ...) {
   static __typeof__(&syscall) real;
   if (!real) real = (__typeof__(&syscall))next("syscall");
@@ -426,7 +429,7 @@ static int do_ftruncate(int descriptor, off_t size) {
 int ftruncate(int descriptor, off_t size) { return do_ftruncate(descriptor, size); }
 int ftruncate64(int descriptor, off64_t size) { return do_ftruncate(descriptor, size); }
 
-// MARK: Syncing. A sync that failed has lost what it was to write: "F".
+// MARK: Syncing. "F" records a failed sync, whose data counts as lost.
 
 static int synced(int descriptor, int (*real)(int)) {
   if (!is_inside(descriptor)) return real(descriptor);
@@ -438,7 +441,7 @@ static int synced(int descriptor, int (*real)(int)) {
   unlock();
   return result;
 }
-// All of the file system.
+// Syncs the whole file system.
 int syncfs(int descriptor) {
   NEXT(syncfs);
   if (!is_inside(descriptor)) return real(descriptor);
@@ -493,7 +496,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags) {
   return result;
 }
 
-// One argument in a name: unlink, rmdir, mkdir.
+// Calls with a single path: unlink, rmdir, mkdir.
 static int named(enum call call, char letter, int folder, const char *path, long number, long argument) {
   char full[8300];
   if (!active) return (int)syscall(number, folder, path, argument);
@@ -557,7 +560,7 @@ int flock(int descriptor, int operation) {
   NEXT(flock);
   if (is_inside(descriptor) && fault(CALL_flock)) return -1;
   if (is_inside(descriptor) && flock_is_unseen) {
-    // A lock of another kind, which belongs to the open file, too. Folders can't have one.
+    // A lock of another kind that also belongs to the open file description. Folders can't have one.
     short kind = operation & LOCK_UN ? F_UNLCK : operation & LOCK_EX ? F_WRLCK : F_RDLCK;
     struct flock range = {.l_type = kind, .l_whence = SEEK_SET};
     if (syscall(SYS_fcntl, descriptor, operation & LOCK_NB ? F_OFD_SETLK : F_OFD_SETLKW, &range) == 0) return 0;
@@ -574,7 +577,7 @@ int statfs(const char *path, struct statfs *facts) {
   char full[8300];
   int result = real(path, facts);
   if (!active || !file_system || result != 0) return result;
-  // What is open is asked for by its number.
+  // The path of an open file is asked for by its descriptor.
   ssize_t length = strncmp(path, "/proc/self/fd/", 14) ? -1 : readlink(path, full, sizeof full - 1);
   if (length > 0) full[length] = 0;
   else absolute(AT_FDCWD, path, full, sizeof full);

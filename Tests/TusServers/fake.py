@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""A tus 1.0.0 server for tests, in memory, on 127.0.0.1: strict where the protocol is, and broken where a test says so.
+"""A tus 1.0.0 server for tests, in memory, on 127.0.0.1: as strict as the protocol, and broken where a test says so.
 
   fake.py [--extensions a,b,c] [--no-get] [--no-offset] [--token T] [--max-size N]
 
-Prints "ready PORT", and ends when its standard input does. Beside the uploads, below /files/:
-  GET  /stats    what it has seen and what it holds, as JSON
+Prints "ready PORT", and ends when its standard input ends. The uploads are below /files/; besides, there are:
+  GET  /stats    the requests it has seen and the uploads it holds, as JSON
   POST /faults   a list of {"method": M, "nth": N, "do": D, …}: what to do with the Nth request of a method from now on
-    reset        close after "after" bytes of the body, which count
-    swallow      do it, and close without a reply
-    status       answer "status" instead, and do nothing
-    proxy        the same, as something before the server would: without a mark of tus
-    corrupt      change a byte of the body before it is looked at
-    lag          acknowledge the bytes, and keep only "after" of them
-    hang         take the body, do nothing with it, and say nothing until the other side is gone
-  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, its
-                 faults, and what it has seen
+    reset        close after "after" bytes of the body, and keep these
+    swallow      carry out the request, and close without a reply
+    status       answer with "status" instead, and do nothing
+    proxy        the same, as a proxy before the server would: without the Tus-Resumable header
+    corrupt      change a byte of the body before it is checked
+    lag          acknowledge all bytes, but keep only the first "after" of them
+    hang         read the body, discard it, and send nothing until the client is gone
+  POST /expire   forgets every incomplete upload; with {"all": true} also the complete ones, the faults and the
+                 requests seen
 """
 
 import argparse
@@ -102,7 +102,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return b"".join(pieces), left == 0
 
     def hang(self):
-        # All of it: the end of a connection comes behind what was sent before, and is not seen while that waits.
+        # Read all of it: the end of the connection is not visible while data before it is unread.
         self.body()
         with self.store.lock:
             self.store.hanging += 1
@@ -224,7 +224,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         upload = self.upload()
         if self.headers.get("Content-Type") != "application/offset+octet-stream":
             raise Refusal(415)
-        # As tusd does: whoever holds it may not have noticed yet that its client is gone.
+        # Wait for the lock, as tusd does: the request that holds it may not have noticed yet that its client is gone.
         if not upload["lock"].acquire(timeout=60):
             raise Refusal(423)
         try:
@@ -248,7 +248,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             upload["lock"].release()
 
     def check(self, bytes_, whole):
-        """With a checksum a part counts as a whole or not at all."""
+        """Checks the checksum: a part that has one is kept whole or not at all."""
         wanted = self.headers.get("Upload-Checksum")
         if not wanted:
             return
@@ -303,7 +303,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     {
                         "id": name, "length": upload["length"], "offset": len(upload["bytes"]),
                         "metadata": upload["metadata"], "concat": upload["concat"],
-                        # Of a copy: while the bytes themselves are read, a part that comes could not be added to them.
+                        # Hash a copy: a bytearray can't be extended while it is being read.
                         "sha256": hashlib.sha256(bytes(upload["bytes"])).hexdigest(),
                     }
                     for name, upload in store.uploads.items()
@@ -317,7 +317,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        # A client that goes away is nothing to talk about.
+        # A client that disconnects is not worth a message.
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

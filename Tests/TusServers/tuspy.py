@@ -1,8 +1,8 @@
-"""tuspyserver under uvicorn, on 127.0.0.1, giving whole uploads back as most installations do.
+"""Runs tuspyserver under uvicorn, on 127.0.0.1, and serves complete uploads, as most installations do.
 
   VENV/bin/python tuspy.py FOLDER
 
-Prints "ready PORT", and ends when its standard input does.
+Prints "ready PORT", and ends when its standard input ends.
 """
 
 import os

@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# `scripts/bench all`: the benchmarks that end within half an hour, in one run on one machine, as docs/benchmarks.md has them.
-# Left out: 1,000,000 posts (`page`, `changes`), 1,000,000 files (`ingest --only many`), and what a build takes.
+# `scripts/bench all`: the benchmarks that take less than half an hour, in one run on one machine, for
+# docs/benchmarks.md. Left out: 1,000,000 posts (`page`, `changes`), 1,000,000 files (`ingest --only many`), and the
+# build.
 # Uses $here, $root, $reel, $real, $peers, $rounds of scripts/bench.
 
-# all_parts: a title, and what scripts/bench is asked for.
+# all_parts: prints a title and the arguments of scripts/bench for each part.
 all_parts() {
   local files="--files $real"
   printf '%s\t%s\n' \
@@ -17,7 +18,7 @@ all_parts() {
     "Taking uploads" "serve --rounds 1"
 }
 
-# all_tables: what each of them prints, under its title.
+# all_tables: runs each of them, and prints its output under its title.
 all_tables() {
   local title asked begun=$SECONDS words
   printf '%s, %s, %s cores, %s, Linux %s, FFmpeg %s; reel %s\n' "$(date -u +%Y-%m-%d)" \
@@ -34,11 +35,11 @@ all_tables() {
 }
 
 bench_all() {
-  [[ -n $real && $real != *' '* ]] || give_up "all wants --files FOLDER, with real videos in it, and no space in its path"
+  [[ -n $real && $real != *' '* ]] || give_up "all needs --files FOLDER with real videos, without a space in its path"
   local page=$root/docs/benchmarks.md tables
   tables=$(mktemp)
   all_tables | tee "$tables"
-  # Between the marks: what an earlier run wrote.
+  # Replaces what an earlier run wrote between the marks.
   awk -v tables="$tables" '
     /^<!-- bench all: end -->$/ { inside = 0 }
     !inside { print }

@@ -1,8 +1,8 @@
-"""What a release build takes, by module, and what the program holds, by library.
+"""Measures a release build, by module, and lists what the program consists of, by library.
 
-    build.py compile LOG COMPILER ARGUMENT…    runs the compiler, and notes in LOG what it took
-    build.py tables LOG MAP SECONDS            prints two tables: LOG's, of a build that took SECONDS in all, and that
-                                               of the linker's MAP of the program
+    build.py compile LOG COMPILER ARGUMENT…    runs the compiler, and records its CPU time in LOG
+    build.py tables LOG MAP SECONDS            prints two tables: from LOG, for a build that took SECONDS in all, and
+                                               from the linker's MAP of the program
 """
 
 import collections
@@ -17,7 +17,7 @@ REST = "manifests and the build itself"
 
 
 def written_out(arguments):
-    """The arguments, and what files of arguments say."""
+    """Yields the arguments, with the content of response files (@FILE) added."""
     for argument in arguments:
         if argument.startswith("@") and os.path.exists(argument[1:]):
             with open(argument[1:], encoding="utf-8") as more:
@@ -26,7 +26,7 @@ def written_out(arguments):
 
 
 def subject(arguments):
-    """Package, by its sources, and module that a compiler is at work for."""
+    """Returns the package, according to its sources, and the module that a compiler call is for."""
     words = dict(zip(arguments, arguments[1:]))
     built = re.search(r"/([^/\s]+)\.build/", words.get("-o", ""))
     module = words.get("-module-name") or (built.group(1) if built else "main")
@@ -65,7 +65,7 @@ def print_build(log, total):
 
 
 def library(file):
-    """An archive by its name, an object by the module that it was compiled for."""
+    """Returns the name of an archive, or the module that an object was compiled for."""
     if not file:
         return "what the linker makes: relocations, merged strings, frames"
     archive = re.search(r"([^/]+)\.a\(", file)
@@ -74,9 +74,9 @@ def library(file):
 
 
 def pieces(map_file):
-    """File and size of what is loaded, by gold's map: `output ADDRESS SIZE` for a whole output section, then for each
-    piece of it ` input ADDRESS SIZE FILE`, or ` ** own ADDRESS SIZE` for what the linker made. After a long name the
-    rest is on the next line. Symbols have no size."""
+    """Yields the file and size of each loaded piece in gold's map: `output ADDRESS SIZE` for a whole output section,
+    then ` input ADDRESS SIZE FILE` for each piece of it, or ` ** own ADDRESS SIZE` for what the linker made. After a long
+    name, the rest is on the next line. Symbols have no size."""
     is_whole = is_loaded = False
     output = ""
     with open(map_file, encoding="utf-8", errors="replace") as lines:
@@ -85,7 +85,7 @@ def pieces(map_file):
                 output, is_whole = line.split()[0], True
             piece = re.search(r"\s0x([0-9a-f]+) +0x([0-9a-f]+)(?: (.*))?$", line)
             if piece and is_whole:
-                # What has no address is not loaded; .bss is in no file.
+                # A section without an address is not loaded; .bss is not in the file.
                 is_whole, is_loaded = False, int(piece.group(1), 16) and not re.match(r"\.t?bss", output)
             elif piece and is_loaded:
                 yield piece.group(3), int(piece.group(2), 16)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What a release build takes, module by module, and what the programs are made of: the figures of docs/dependencies.md.
+# The time of a release build, by module, and the contents of the programs: the figures of docs/dependencies.md.
 
-# noting_compiler NAME LAB: a compiler that notes in LAB/log what it took.
+# noting_compiler NAME LAB: writes LAB/NAME, a wrapper that runs the compiler and records its time in LAB/log.
 noting_compiler() {
   local compiler
   compiler=$(dirname "$(readlink -f "$(command -v swift)")")/$1
@@ -9,7 +9,7 @@ noting_compiler() {
   chmod +x "$2/$1"
 }
 
-# build_noting LAB: both products from nothing, into LAB/build.
+# build_noting LAB: builds both products from scratch, into LAB/build.
 build_noting() {
   local product
   for product in reel reel-probe-worker; do
@@ -18,7 +18,7 @@ build_noting() {
   done
 }
 
-# print_sizes FOLDER: of the programs, as they are built and as scripts/install leaves them.
+# print_sizes FOLDER: prints the sizes of the programs, as built and as installed by scripts/install.
 print_sizes() {
   local product
   printf '\n| program | MB | installed |\n| --- | ---: | ---: |\n'
@@ -31,7 +31,7 @@ print_sizes() {
 
 bench_build() {
   local lab seconds TIMEFORMAT='%U %S'
-  # Not /tmp, which may be memory.
+  # Not in /tmp, which may be in memory.
   lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
   # shellcheck disable=SC2064
   trap "rm -rf '$lab'" EXIT

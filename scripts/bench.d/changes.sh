@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# `scripts/bench changes`: removing many posts beside removing their files, and editing one among a million.
+# `scripts/bench changes`: removing many posts, next to removing their files, and editing one of a million.
 # Uses $parts, $root, $reel, $keep, $short, $rounds of scripts/bench.
 
-# changes_step TITLE POSTS COMMAND…: runs it, and prints what that took.
+# changes_step TITLE POSTS COMMAND…: runs it, and prints what it cost.
 changes_step() {
   local title=$1 posts=$2 cpu wall memory
   sync
@@ -12,7 +12,7 @@ changes_step() {
     'BEGIN { printf "| %s | %.0f | %.3f | %.0f |\n", title, cpu * 1000, cpu * 1000 / posts, wall * 1000 }'
 }
 
-# As many videos as posts, and their objects once more for rm.
+# Ingests all videos into one library, and copies its objects for rm.
 changes_library() {
   rm -rf "$lab/removed" "$lab/plain"
   "$reel" ingest "$lab/files" --library "$lab/removed" --quiet >/dev/null
@@ -23,7 +23,7 @@ bench_changes() {
   local count=10000 million=1000000 id round
   [[ $short == false ]] || count=50 million=500
   lab=$keep
-  # Not /tmp, which may be memory.
+  # Not in /tmp, which may be in memory.
   [[ -n $lab ]] || lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
   mkdir -p "$lab"
   # shellcheck disable=SC2064

@@ -1,11 +1,11 @@
-"""Counts what two releases of Reel need for the same work, and tells what has become worse by 5 %.
+"""Counts what two releases of Reel need for the same work, and reports what has become worse by 5 %.
 
     compare.py NAME OTHER REEL CLIPS    OTHER: where NAME's release is installed; REEL: the program here
 
-Instructions are counted by `perf stat` where the machine lets it, else by valgrind, which can't follow Reel's workers: then
-only of what starts none. System calls and the bytes they move are counted by strace, in all processes and threads, without
-futex: how often threads wait for each other is up to chance. Of each figure the least of three runs counts. Exit code 1 when
-something is worse.
+Instructions are counted by `perf stat` if the machine allows it. Otherwise valgrind counts them, but only for commands
+that start no workers, because it can't follow those. strace counts system calls and the bytes they move, in all processes
+and threads, except futex: how often threads wait for each other is random. Each figure is the least of three runs. The
+exit code is 1 if something is worse.
 """
 
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 
 RUNS, WORSE = 3, 1.05
 NAME, OTHER, REEL, CLIPS = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
-# One file at a time: two workers share their work as it happens to come.
+# One worker, because how two share their work is random.
 ENVIRONMENT = {**os.environ, "REEL_JOBS": "1"}
 
 
@@ -27,7 +27,7 @@ def run(command, folder):
 
 
 def prepared(reel, command, folder):
-    """The library that a command works on."""
+    """Prepares the library that a command works on, and returns the command line."""
     shutil.rmtree(folder / "library", ignore_errors=True)
     if command[0] in ("feed", "again"):
         run([reel, "ingest", CLIPS, "--library", "library", "--quiet"], folder)
@@ -53,7 +53,7 @@ def instructions(command, folder):
 
 
 def traced(command, folder):
-    """Calls, syncs, bytes read, bytes written."""
+    """Returns the numbers of calls, syncs, bytes read and bytes written."""
     run(["strace", "-f", "-qq", "-e", "signal=none", "-o", "calls", *command], folder)
     calls, syncs, moved = 0, 0, {"read": 0, "write": 0}
     for line in (folder / "calls").read_text(errors="replace").splitlines():
@@ -70,7 +70,7 @@ def traced(command, folder):
 
 
 def installed(reel, folder):
-    """The program in FOLDER, with its worker and without debug information, which valgrind can't read."""
+    """Installs the program and its worker in FOLDER, without debug information, which valgrind can't read."""
     worker = "reel-probe-worker"
     beside = next(place for place in (reel.parent / worker, reel.parent.parent / "libexec/reel" / worker) if place.exists())
     for program, place in ((reel, folder / "bin/reel"), (beside, folder / "libexec/reel" / worker)):
@@ -80,7 +80,7 @@ def installed(reel, folder):
 
 
 def figures(reel):
-    """Each as (what, number)."""
+    """Yields each figure as (name, number)."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
         folder = Path(name)
         reel = installed(reel, folder / "installed")
@@ -108,7 +108,7 @@ def title(command):
 PERF = shutil.which("perf") is not None and counts_instructions()
 VALGRIND = shutil.which("valgrind") is not None
 if not PERF and not VALGRIND:
-    print("left out: instructions (no valgrind; --with-peers gets it)", file=sys.stderr)
+    print("left out: instructions (no valgrind; --with-peers installs it)", file=sys.stderr)
 before = dict(figures(OTHER / "bin/reel"))
 worse = 0
 print(f"| | {NAME} | now | |\n| --- | ---: | ---: | ---: |")

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# `scripts/bench compare REV`: what can be counted, of this checkout beside another commit's. Time is not among it: counts are
-# the same on a busy machine.
+# `scripts/bench compare REV`: counts of this checkout next to another commit's. No times, because only counts are the
+# same on a busy machine.
 # Uses $parts, $root, $reel, $revision of scripts/bench.
 
-# reel_of REVISION FOLDER: its release, installed in FOLDER, by its own scripts.
+# reel_of REVISION FOLDER: builds its release and installs it in FOLDER, with the revision's own scripts.
 reel_of() {
   local tree
   [[ ! -x $2/bin/reel ]] || return 0
@@ -19,10 +19,10 @@ bench_compare() {
   local commit other
   commit=$(git -C "$root" rev-parse --verify --quiet --short=12 "$revision^{commit}") || give_up "no such commit: $revision"
   [[ $peers == false ]] || require_packages given "to count" strace valgrind
-  command -v strace >/dev/null || give_up "strace counts: --with-peers gets it"
+  command -v strace >/dev/null || give_up "counting needs strace: --with-peers installs it"
   other=$root/.build/compare/$commit
   mkdir -p "${other%/*}"
-  reel_of "$commit" "$other" || give_up "there is no release of $revision"
+  reel_of "$commit" "$other" || give_up "could not build a release of $revision"
   print_circumstances
   printf '\n'
   python3 -B "$parts/compare.py" "$commit" "$other" "$reel" "$root/Samples/clips"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The files that `scripts/bench probe` reads: a mixture like what people upload, no two with the same bytes.
+# The files that `scripts/bench probe` reads: a mixture of what people upload, no two with the same bytes.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/../lib/say.sh"
 
@@ -7,7 +7,7 @@ quiet_ffmpeg() {
   ffmpeg -nostdin -hide_banner -loglevel error -y "$@"
 }
 
-# make_original NAME SIZE SECONDS OPTIONS…: a clip with a tone, into $originals.
+# make_original NAME SIZE SECONDS OPTIONS…: makes a clip with a tone, in $originals.
 make_original() {
   local name=$1 size=$2 seconds=$3
   shift 3
@@ -16,7 +16,7 @@ make_original() {
     -pix_fmt yuv420p "$@" "$originals/$name"
 }
 
-# What the samples of the checkout do not have: pictures of a real size, newer codecs.
+# Makes what the checkout's samples lack: pictures of a realistic size, and newer codecs.
 make_originals() {
   local h264=(-c:v libx264 -preset veryfast -crf 38) aac=(-c:a aac -b:a 32k) opus=(-c:a libopus -b:a 24k)
   make_original phone-4k.mp4 3840x2160 1 "${h264[@]}" "${aac[@]}" -movflags +faststart
@@ -33,7 +33,7 @@ make_originals() {
   make_original hour.mp4 320x180 10 "${h264[@]}" "${aac[@]}"
 }
 
-# Each mixture line: the share in a thousand, the original, the options that keep it what it is.
+# Prints the mixture. Each line: the share per thousand, the original, the options that preserve its format.
 mixture() {
   cat <<'LINES'
 150 full-hd.mp4 -movflags +faststart
@@ -68,7 +68,7 @@ mixture() {
 LINES
 }
 
-# make_files SAMPLES FOLDER COUNT: as many files, and three long ones among them.
+# make_files SAMPLES FOLDER COUNT: makes COUNT files, three of them long.
 make_files() {
   local samples=$1 folder=$2 count=$3 originals=$2/originals share name rest
   mkdir -p "$originals" "$folder/files"
@@ -84,8 +84,8 @@ make_files() {
   keep_to "$count"
 }
 
-# make_variants NAME COUNT OPTIONS…: rewrapped copies of an original, each with a title of its own; where the
-# container has none, with a length of its own.
+# make_variants NAME COUNT OPTIONS…: makes remuxed copies of an original, each with its own title; in containers without
+# titles, with its own duration.
 make_variants() {
   local name=$1 count=$2 number outputs=()
   shift 2
@@ -107,7 +107,7 @@ make_long_files() {
   quiet_ffmpeg -stream_loop 359 -i "$originals/hour.mp4" -c copy -map 0 "$folder/files/long-hour.mkv"
 }
 
-# Rounding up made a few too many; and equal bytes would not be worth a second file.
+# keep_to COUNT: removes the surplus files that rounding up made, and empty ones, and prints how many are distinct.
 keep_to() {
   local count=$1 distinct
   find "$folder/files" -type f -size 0 -delete
@@ -118,7 +118,7 @@ keep_to() {
     "$(du -sh "$folder/files" | cut -f 1)"
 }
 
-# take_files FOLDER LAB: copies of those that Reel can read, all in one folder.
+# take_files FOLDER LAB: copies the files that Reel can read into one folder.
 take_files() {
   mkdir -p "$2/files"
   say "taking the videos of $1"

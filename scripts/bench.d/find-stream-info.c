@@ -1,5 +1,5 @@
-// The yardstick: what FFmpeg's libraries cost without a tool around them. One process, every file of the
-// arguments, avformat_open_input and avformat_find_stream_info, nothing printed but a count.
+// The yardstick: what FFmpeg's libraries cost without a tool around them. One process calls avformat_open_input and
+// avformat_find_stream_info for every file in the arguments, and prints only a count.
 #include <libavformat/avformat.h>
 #include <stdio.h>
 

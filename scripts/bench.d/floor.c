@@ -1,6 +1,6 @@
-// The floor: what it costs to have videos stored at all. Copies each file of the arguments (of a folder: those in
-// it) into a folder, one after the other, hashes what it copies, and syncs once at the end. It looks into nothing,
-// writes nothing down, and a crash leaves what it leaves.
+// The floor: the least that storing videos can cost. Copies a file, or the files in a folder, into another folder, one
+// after the other, hashes what it copies, and syncs once at the end. It examines nothing, records nothing, and cleans
+// up nothing after a crash.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <err.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// OpenSSL's, by hand: its library is on every Debian, its headers are not.
+// OpenSSL's functions, declared by hand: every Debian has its library, but not its headers.
 void *EVP_MD_CTX_new(void);
 void EVP_MD_CTX_free(void *);
 const void *EVP_sha256(void);

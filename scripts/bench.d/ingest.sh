@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# `scripts/bench ingest`: what taking in costs, beside rclone and beside the floor.
+# `scripts/bench ingest`: what ingesting costs, next to rclone and the floor.
 # Uses $parts, $root, $reel, $rclone, $rounds, $files, $real, $peers, $keep, $short of scripts/bench.
 
-# intake_sizes: sets how much is made.
+# intake_sizes: sets the numbers and sizes of the files that are made.
 intake_sizes() {
   local count=$files
   [[ -z $real ]] || count=''
@@ -14,7 +14,7 @@ intake_sizes() {
   fi
 }
 
-# make_intake LAB PART…: what is missing of the files that these parts read.
+# make_intake LAB PART…: makes the files that these parts read, unless they exist.
 make_intake() {
   local lab=$1 part
   mkdir -p "$lab"
@@ -29,14 +29,14 @@ make_intake() {
   build_floor "$lab"
 }
 
-# make_intake_files LAB NAME ARGUMENTS…: under another name until all of them are there.
+# make_intake_files LAB NAME ARGUMENTS…: makes them under another name, and renames them once they are complete.
 make_intake_files() {
   local made=$1/$2
   python3 "$parts/make_intake.py" "${2%.mp4}" "$made.new" "${@:3}"
   mv "$made.new" "$made"
 }
 
-# copy_real LAB: the files of the folder, in one folder of this disk, numbered, as names may be the same.
+# copy_real LAB: copies the files below $real into one folder on this disk; numbered, because names may be the same.
 copy_real() {
   [[ ! -e $1/real ]] || return 0
   local number=0 file
@@ -69,9 +69,9 @@ make_intake_many() {
 enough_inodes() {
   local free
   free=$(df --output=iavail "$1" | tail -n 1 | tr -d ' ')
-  # Some file systems have no fixed number, and say 0 or -.
+  # Some file systems have no fixed number, and report 0 or -.
   [[ ! $free =~ ^[0-9]+$ || $free == 0 ]] || ((free > $2)) ||
-    give_up "$1 has $free inodes left, and the bench needs $2: --keep a folder elsewhere"
+    give_up "$1 has $free free inodes, and the benchmark needs $2: use --keep with a folder elsewhere"
 }
 
 build_floor() {
@@ -87,9 +87,9 @@ get_rclone() {
     say "left out: rclone (pip could not install it)"
 }
 
-# fresh TARGET: a command that makes room for a run, and waits until nothing of another one is to be written. What an
-# earlier run made is put aside and not deleted: an ext4 without a journal goes around the inodes of files that were
-# deleted in the last minutes, one by one, which made the next run up to twice as long.
+# fresh TARGET: prints a command that makes room for a run, and syncs what earlier runs wrote. The result of an earlier
+# run is moved aside, not deleted: ext4 without a journal skips the inodes of recently deleted files one by one, which
+# made the next run take up to twice as long.
 fresh() {
   printf "[ ! -e '%s' ] || mv '%s' \"\$(mktemp -d '%s.done.XXXXXX')\"; sync" "$1" "$1" "$1"
 }
@@ -99,7 +99,7 @@ reel_ingest() {
   printf "exec '%s' ingest --library '%s' --quiet '%s' >/dev/null" "$reel" "$1" "$2"
 }
 
-# commands_of_intake LAB FILES LIBRARY: each tool over the same files.
+# commands_of_intake LAB FILES LIBRARY: prints each tool's command for the same files.
 commands_of_intake() {
   local lab=$1 files=$2 library=$3
   command_after "$(fresh "$library")" "$reel" "reel ingest" "$(reel_ingest "$library" "$files")"
@@ -109,7 +109,7 @@ commands_of_intake() {
     "exec '$lab/floor' '$files' '$lab/by-floor' >/dev/null"
 }
 
-# in_turn LAB NAME ROUNDS: measures the commands on stdin.
+# in_turn LAB NAME ROUNDS: measures the commands on stdin, into LAB/NAME.times.
 in_turn() {
   python3 "$parts/measure.py" "$3" >"$1/$2.times"
 }
@@ -120,13 +120,13 @@ bench_ingest() {
   local lab=$keep part measured
   read -ra measured <<<"${only:-${real:+real }small again large many many-again many-events feed}"
   if [[ -z $lab ]]; then
-    # Not /tmp, which may be memory: what is measured has to reach a disk.
+    # Not in /tmp, which may be in memory: the files must reach a disk.
     lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
     # shellcheck disable=SC2064
     trap "rm -rf '$lab'" EXIT
   fi
   make_intake "$lab" "${measured[@]}"
-  # What was changed just now is not trusted to look the same for as long as it is the same.
+  # Reel remembers the digest of a file only if the file has not changed for 2 s.
   sync && sleep 3
   print_intake_circumstances "$lab"
   for part in "${measured[@]}"; do
@@ -135,9 +135,9 @@ bench_ingest() {
   rm -rf "$lab"/{library,library-real,library-large,library-many,library-feed,by-rclone,by-floor} "$lab"/*.done.??????
 }
 
-# The files of the folder that --files names.
+# Measures the files in the folder that --files names.
 bench_ingest_part_real() {
-  [[ -n $real ]] || give_up "--only real wants --files FOLDER"
+  [[ -n $real ]] || give_up "--only real needs --files FOLDER"
   local lab=$1 count
   count=$(find "$lab/real" -type f | wc -l)
   commands_of_intake "$lab" "$lab/real" "$lab/library-real" | in_turn "$lab" real "$rounds"
@@ -161,7 +161,7 @@ bench_ingest_part_large() {
   print_intake_table "$1/large.times" "one file, $((large_bytes / 1000000)) MB"
 }
 
-# run_many LAB NAME OPTIONS…: once, over the large tree; that most files are not videos is the point (exit code 4).
+# run_many LAB NAME OPTIONS…: one run over the large tree. Most of its files are not videos, on purpose (exit code 4).
 run_many() {
   local lab=$1 name=$2
   shift 2
@@ -198,7 +198,7 @@ bench_ingest_part_feed() {
   print_feed "$lab/feed.times"
 }
 
-# What the numbers depend on.
+# Prints what the figures depend on.
 print_intake_circumstances() {
   printf '%s, %s, %s cores, load %s, Linux %s, %s\n' "$(date -u +%Y-%m-%d)" \
     "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
@@ -208,7 +208,7 @@ print_intake_circumstances() {
   printf 'medians of %s rounds\n' "$rounds"
 }
 
-# print_intake_table TIMES TITLE: how much of the others' time reel takes.
+# print_intake_table TIMES TITLE: prints reel's time as a share of each other tool's.
 print_intake_table() {
   awk -F '\t' -v title="$2" '
     $1 == "reel ingest" { cpu = $2; wall = $3 }

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# What confinement costs for a file: the same files read with each `--isolation`, in turn, in one run.
+# What confinement costs per file: the same files read with each `--isolation`, in turn, in one run.
 
-# commands_of_isolation: NAME <tab> COMMAND. Twice the first, as a measure of what a difference means on this machine.
+# commands_of_isolation: prints NAME <tab> COMMAND. `none` and `auto` come twice, to show how much this machine's
+# figures vary.
 commands_of_isolation() {
   local isolation
   for isolation in none auto "none, again" "auto, again" strict; do

@@ -1,12 +1,12 @@
-"""Makes what `scripts/bench ingest` takes in. Each kind is made once; what is there already stays.
+"""Makes the files that `scripts/bench ingest` reads.
 
     make_intake.py small FOLDER COUNT BYTES CLIP…   videos of BYTES in all, no two alike
     make_intake.py large FILE BYTES CLIP            one video
     make_intake.py many FOLDER COUNT CLIP           a tree of small files; one in a thousand is a video
-    make_intake.py posts LIBRARY COUNT              makes a library with one post one with COUNT posts
+    make_intake.py posts LIBRARY COUNT              extends a library with one post to COUNT posts
 
-A clip grows by a `free` box behind its last one, which every reader of MP4 passes by. What is in it is random,
-but the same each time.
+A clip is enlarged with a `free` box after its last box, which every MP4 reader skips. Its content is random, but the
+same each time.
 """
 
 import base64
@@ -22,7 +22,7 @@ IN_A_FOLDER = 1000
 
 
 def free_box(size, generator, out):
-    """Writes a box of `size` bytes in all; 16 of them are its header."""
+    """Writes a box of `size` bytes, including 16 bytes of header."""
     out.write((1).to_bytes(4, "big") + b"free" + size.to_bytes(8, "big"))
     left = size - 16
     while left > 0:
@@ -69,7 +69,7 @@ def many(folder, count, clip):
 
 
 def names(generator):
-    """The id, the key's first part and the digest of a post."""
+    """Returns the id, the first part of the key, and the digest of a post."""
     letters = base64.b32encode(generator.randbytes(14)).decode().rstrip("=")
     return uuid.UUID(bytes=generator.randbytes(16)), letters[:22], generator.randbytes(32)
 

@@ -1,15 +1,15 @@
-"""Measures commands in turn, several rounds, and prints the medians as tab separated lines.
+"""Measures commands in turn, in several rounds, and prints the medians as tab-separated lines.
 
     measure.py ROUNDS < commands        each line: NAME <tab> SHELL COMMAND [<tab> SHELL COMMAND BEFORE IT]
 
-What goes before each run of a command is not measured.
+The command that runs before another is not measured.
 
-A line of output: NAME, seconds of processor time, seconds of wall time. Processor time is user and system time
-of the whole tree: this process is the reaper of orphans, so that nobody's time is lost. The order changes from
-round to round; a first round, not counted, warms the caches.
+A line of output: NAME, seconds of CPU time, seconds of wall time. CPU time is the user and system time of the whole
+process tree: this process reaps orphans, so that no process's time is lost. The order changes from round to round. A
+first round, which is not counted, warms the caches.
 
-With MEASURE_BESIDE=PID a fourth column: the processor time that PID and its descendants (a server) took meanwhile.
-With MEASURE_STRICT=1 any exit code but 0 ends it: who fails is fast.
+With MEASURE_BESIDE=PID, there is a fourth column: the CPU time that PID and its descendants (a server) took meanwhile.
+With MEASURE_STRICT=1, it stops at any exit code but 0, because a command that fails is fast.
 """
 
 import ctypes
@@ -26,7 +26,8 @@ def processor_seconds(usage):
 
 
 def reap_the_rest():
-    """Collects what the command left behind; its own children, it has collected itself."""
+    """Reaps the processes that the command left behind, and returns their CPU time. The command has reaped its own
+    children."""
     total = 0.0
     while True:
         try:
@@ -37,7 +38,7 @@ def reap_the_rest():
 
 
 def clock_of(process):
-    """Its parent, and its processor time with that of the children it has collected."""
+    """Returns its parent, and its CPU time including that of the children it has reaped."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stat:
             fields = stat.read().rpartition(")")[2].split()

@@ -1,11 +1,13 @@
 # shellcheck shell=bash
-# Mending a large file, beside what people use for that. Reel proves what it wrote and syncs it; the others do neither.
+# Mending a large file, next to the tools that people use for it. Reel verifies and syncs its output; the others do
+# neither.
 
 get_mend_peers() {
   require_packages given "to measure beside" ffmpeg
 }
 
-# make_large_file LAB GIGABYTE: LAB/last.mp4, its index last, and LAB/live.mkv, as a browser records: no index, no duration.
+# make_large_file LAB BYTES: makes LAB/last.mp4, with its index last, and LAB/live.mkv, without index and duration, as a
+# browser records.
 make_large_file() {
   local size
   [[ ! -e $1/live.mkv ]] || return 0
@@ -16,9 +18,9 @@ make_large_file() {
   ffmpeg -nostdin -v error -y -i "$1/last.mp4" -c copy -f matroska -live 1 - >"$1/live.mkv"
 }
 
-# commands_of_mend: each writes out.mp4 or out.mkv, with nothing left to write, and no room to take back, while it runs. 2 GB
-# of memory are used and given back just before: a virtual machine's host takes back what is free for seconds, and whoever
-# needs it again pays several times what copying costs.
+# commands_of_mend: each writes out.mp4 or out.mkv. Before it runs, the last one's output is removed, data is synced, and
+# 2 GB of memory are used and freed: a virtual machine's host reclaims memory that has been free for seconds, and the
+# next process to use it would pay several times what copying costs.
 commands_of_mend() {
   local before="rm -f out.mp4 out.mkv && sync . && python3 -c 'b = b\"1\" * (2 << 30)'"
   command_after "$before" "$reel" "reel mend --faststart" "'$reel' mend last.mp4 -o out.mp4 --faststart >/dev/null 2>&1"
@@ -37,11 +39,11 @@ commands_of_mend() {
 
 bench_mend() {
   [[ $peers == false ]] || get_mend_peers
-  command -v ffmpeg >/dev/null || give_up "ffmpeg makes the large file: --with-peers gets it"
+  command -v ffmpeg >/dev/null || give_up "making the large file needs ffmpeg: --with-peers installs it"
   local lab=$keep size=1080000000
   [[ $short == false ]] || size=20000000
   if [[ -z $lab ]]; then
-    # Not /tmp, which may be memory.
+    # Not in /tmp, which may be in memory.
     lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
     # shellcheck disable=SC2064
     trap "rm -rf '$lab'" EXIT

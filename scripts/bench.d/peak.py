@@ -1,12 +1,12 @@
-"""Runs a command, and tells how long it took and how much memory its processes had at most.
+"""Runs a command, and records how long it took and the peak memory of its processes.
 
     peak.py RESULT COMMAND…     writes: seconds of processor time, seconds of wall time, MB at most
 
-Memory is the sum over the command and all its descendants of PSS (each page shared by n processes counts 1/n), as
-/proc/PID/smaps_rollup has it, every 100 ms. A process that this user may not look into counts with what of its
-memory is resident, and is told.
+Memory is the sum of the PSS (a page shared by n processes counts 1/n) of the command and all its descendants, from
+/proc/PID/smaps_rollup, every 100 ms. If this user may not read that of a process, its resident memory counts instead,
+and a message says so.
 
-With MEASURE_STRICT=1 any exit code but 0 ends it: who fails needs little.
+With MEASURE_STRICT=1, any exit code but 0 is an error, because a command that fails needs little.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ def parents():
 
 
 def descendants(root):
-    """Those that run now, `root` among them."""
+    """Returns the processes of the tree that are running now, including `root`."""
     by_child = parents()
     tree = {root}
     grew = True
@@ -63,7 +63,7 @@ def watch(root, isOver, peak):
     while not isOver.wait(0.1):
         peak[0] = max(peak[0], sum(kilobytes(process, blind) for process in descendants(root)))
     if blind:
-        print(f"{len(blind)} processes counted by what is resident", file=sys.stderr)
+        print(f"{len(blind)} processes were counted by their resident memory", file=sys.stderr)
 
 
 def main():

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The tools that Reel is measured beside.
+# The tools that Reel is compared with.
 
-# get_peers VENV: installs what Debian and PyPI have.
+# get_peers VENV: installs those that Debian and PyPI have.
 get_peers() {
   require_packages given "to measure beside" ffmpeg mediainfo libimage-exiftool-perl gcc python3-venv
   [[ -x $1/bin/python ]] || python3 -m venv "$1"
@@ -9,7 +9,7 @@ get_peers() {
     { say "left out: PyAV (pip could not install it)" && rm -rf "$1"; }
 }
 
-# build_loop LAB: the bare C loop, against the FFmpeg that Reel is linked with.
+# build_loop LAB: builds the bare C loop, with the FFmpeg that Reel is linked with.
 build_loop() {
   command -v cc >/dev/null || return 0
   local flags
@@ -17,7 +17,7 @@ build_loop() {
   cc -O2 -o "$1/find-stream-info" "$parts/find-stream-info.c" "${flags[@]}"
 }
 
-# What the numbers depend on.
+# Prints what the figures depend on.
 print_circumstances() {
   printf '%s, %s, %s cores, load %s, Linux %s\n' "$(date -u +%Y-%m-%d)" \
     "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# A poster of each video, beside what people use for that.
+# A poster of each video, next to the tools that people use for it.
 
-# get_poster_peers: what Debian has.
+# get_poster_peers: installs those that Debian has.
 get_poster_peers() {
   require_packages given "to measure beside" ffmpeg ffmpegthumbnailer
 }
 
-# commands_of_poster LAB: NAME <tab> COMMAND <tab> COMMAND BEFORE IT. Each leaves its pictures in LAB/out, one a file.
+# commands_of_poster LAB: prints NAME <tab> COMMAND <tab> COMMAND BEFORE IT. Each writes its pictures to LAB/out, one
+# per file.
 commands_of_poster() {
   local before="rm -rf '$1/out' && mkdir '$1/out'"
   command_after "$before" "$reel" "reel poster, two workers" "REEL_JOBS=2 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
@@ -24,7 +25,7 @@ commands_of_poster() {
     "for f in files/*; do ffmpeg -nostdin -v quiet -y -i \"\$f\" -frames:v 1 -vf thumbnail,scale=512:-2 \"$1/out/\${f##*/}.jpg\"; done; true"
 }
 
-# count_posters LAB: of each command, how many pictures it made; as NAME <tab> COUNT.
+# count_posters LAB: prints how many pictures each command made, as NAME <tab> COUNT.
 count_posters() {
   local name command before
   while IFS=$'\t' read -r name command before; do
@@ -34,7 +35,8 @@ count_posters() {
   done <"$1/commands"
 }
 
-# keep_videos LAB: only files that have a picture to show: sound, initialisation segments and what is encrypted go.
+# keep_videos LAB: keeps only files that have a picture to show; removes audio files, initialization segments and
+# encrypted files.
 keep_videos() {
   { "$reel" probe --jsonl "$1/files" || true; } | python3 -c '
 import json, os, sys

@@ -1,4 +1,4 @@
-"""PyAV as its users call it: one process, every file of the arguments, the facts of the first video stream."""
+"""PyAV as its users call it: one process reads the facts of the video streams of every file in the arguments."""
 
 import sys
 

@@ -1,9 +1,10 @@
-"""How fast uploads are taken: reel-serve beside tuspyserver and nginx's own uploads (`dav_methods PUT`), in turn.
+"""Measures how fast uploads are accepted: reel-serve next to tuspyserver and nginx (`dav_methods PUT`), in turn.
 
   serve.py SERVER VENV CLIP FOLDER ROUNDS LARGE SMALL     VENV: tuspyserver's; LARGE: bytes of one upload; SMALL: uploads of 2 MB
 
-The client is the same for all: sockets and sendfile. reel-serve has hashed, probed and published a video when it answers, the
-others have stored bytes. A line for each: what, seconds, the server's processor seconds, the seconds of a plain copy.
+The client is the same for all: sockets and sendfile. When reel-serve answers, it has hashed, probed and published a
+video; the others have only stored its bytes. Prints a line for each: the task, the server, seconds of wall time, and the
+server's CPU seconds.
 """
 
 import os
@@ -24,7 +25,7 @@ TUS = {"Tus-Resumable": "1.0.0"}
 
 
 def make_video(path, size, number):
-    """The clip, and `free` boxes (ISO 14496-12, 8.1.2) with other bytes in each: as large as it is to be."""
+    """Writes the clip, and `free` boxes (ISO 14496-12, 8.1.2) that differ with `number`, up to the size."""
     clip = CLIP.read_bytes()
     with open(path, "wb") as file:
         file.write(clip)
@@ -48,7 +49,7 @@ def free_port():
 
 
 class Peer:
-    """A server in a folder of its own."""
+    """A server to compare, in its own folder."""
 
     def __init__(self, name, protocol, command, port, path):
         self.name, self.protocol, self.command, self.port, self.path = name, protocol, command, port, path
@@ -69,7 +70,7 @@ class Peer:
         self.process.wait(60)
 
     def processor_time(self):
-        """Of all its processes, those that have ended and were waited for, too."""
+        """Returns the CPU time of all its processes, including those that have ended and been waited for."""
         found = {}
         for folder in Path("/proc").iterdir():
             try:
@@ -77,7 +78,7 @@ class Peer:
                     found[int(folder.name)] = (folder / "stat").read_text().rsplit(") ", 1)[1].split()
             except OSError:
                 pass
-        # By their parents: reel-serve's readers have sessions of their own.
+        # Found by their parents, because reel-serve's workers have their own sessions.
         own = {self.process.pid}
         while more := {number for number, words in found.items() if int(words[1]) in own} - own:
             own |= more
@@ -85,7 +86,7 @@ class Peer:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def ask(self, method, path, headers, file=None):
-        """Status, headers."""
+        """Sends a request, and returns the status and headers of the reply."""
         with socket.create_connection(("127.0.0.1", self.port)) as line:
             size = file.stat().st_size if file else 0
             head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Connection: close", f"Content-Length: {size}"]
@@ -114,7 +115,7 @@ class Peer:
 
 
 def peers(place):
-    """Each with nothing in it."""
+    """Yields the servers, each of them empty."""
     reel = [free_port(), free_port()]
     for name, protocol, port in [("reel-serve, PUT", "put", reel[0]), ("reel-serve, tus", "tus", reel[1])]:
         yield Peer(name, protocol,
@@ -142,7 +143,7 @@ http {{ access_log off; client_max_body_size 0; client_body_temp_path {place}/ng
 
 
 def measure(peer, files):
-    """Seconds, the server's processor seconds."""
+    """Uploads the files, and returns the wall time and the server's CPU time, in seconds."""
     waiting, faults = list(enumerate(files)), []
 
     def send():
@@ -178,7 +179,7 @@ def main():
         make_video(file, 2_000_000, number + 1)
     for task, files in tasks.items():
         found = {}
-        # After one that warms up: the first to use memory pays for it, which is as much as all else.
+        # One warm-up round first: the first process to use the memory pays for it, as much as for everything else.
         for turn in range(-1, ROUNDS):
             place = FOLDER / "round"
             everyone = list(peers(place))

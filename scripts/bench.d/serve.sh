@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How fast reel-serve takes uploads, beside tuspyserver and nginx.
+# How fast reel-serve accepts uploads, next to tuspyserver and nginx.
 
 bench_serve() {
   local lab=$keep large=4000000000 small=500 log=$root/Server/.build/release.log tus_venv=$root/.build/servers/tus
@@ -12,7 +12,7 @@ bench_serve() {
   : >"$log"
   swift_build "$root/Server" "$log" reel-serve || build_failed "$log"
   if [[ -z $lab ]]; then
-    # Not /tmp, which may be memory.
+    # Not in /tmp, which may be in memory.
     lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
     # shellcheck disable=SC2064
     trap "rm -rf '$lab'" EXIT
@@ -25,7 +25,7 @@ bench_serve() {
   print_serve_table "$lab/times"
 }
 
-# print_serve_table TIMES: those that take the same uploads beside reel-serve's PUT.
+# print_serve_table TIMES: prints the others' times next to those of reel-serve's PUT.
 print_serve_table() {
   awk -F '\t' '
     BEGIN {

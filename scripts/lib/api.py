@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the public API in symbol graphs with a list of it; ends with 1 if it differs.
+"""Compares the public API in symbol graphs with a list of it; exits with 1 if it differs.
 
-api.py [--accept] LIST COMPILER GRAPH…: with --accept, LIST is written anew. A list that another COMPILER's graphs were
-written into is not compared: compilers print declarations in ways of their own.
+api.py [--accept] LIST COMPILER GRAPH…: with --accept, LIST is rewritten. A list that was written with another COMPILER
+is not compared, because compilers print declarations differently.
 """
 
 import json
@@ -17,11 +17,11 @@ listed, heading = Path(listed), f"# Swift {compiler}\n"
 
 def lines(graph):
     for symbol in graph["symbols"]:
-        # What the compiler makes up, or another module's protocol brings, has no place or is a copy.
+        # Skip symbols that the compiler synthesizes or that come from another module's protocol.
         if "location" not in symbol or "::SYNTHESIZED::" in symbol["identifier"]["precise"]:
             continue
         declaration = "".join(fragment["spelling"] for fragment in symbol["declarationFragments"])
-        # Callers can't tell, as no class may be subclassed by an app.
+        # It makes no difference to callers, because apps can't subclass any class.
         declaration = declaration.removeprefix("convenience ")
         owner = ".".join(symbol["pathComponents"][:-1])
         yield f"{owner}: {' '.join(declaration.split())}\n"
@@ -39,7 +39,7 @@ for mark, some in [("-", known - found), ("+", found - known)]:
     sys.stdout.writelines(f"{mark} {line}" for line in sorted(some))
 if known != found:
     print(
-        f"The public API is not what {listed} lists: a line that is gone breaks apps. If that is meant, say so in "
+        f"The public API differs from {listed}. A removed line breaks apps. If the change is intended, describe it in "
         "CHANGELOG.md and run scripts/docs --accept."
     )
     sys.exit(1)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A Debian with nothing in it, for a check of what needs to be there: in a folder, entered with mounts and processes of
-# its own. Needs root, the right to mount, and a mirror.
+# A bare Debian, to check what Reel needs installed: a root file system in a folder, entered with its own mount and PID
+# namespaces. Needs root, the right to mount, and a mirror.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/say.sh"
 
@@ -10,7 +10,7 @@ source "${BASH_SOURCE[0]%/*}/apt-elsewhere.sh"
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 ubuntu_mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
 
-# mirror_of SUITE
+# mirror_of SUITE: prints the address of its mirror.
 mirror_of() {
   case $1 in
     jammy | noble | questing | resolute) printf '%s' "$ubuntu_mirror" ;;
@@ -18,8 +18,8 @@ mirror_of() {
   esac
 }
 
-# get_ubuntu_keys FOLDER: Ubuntu's keys, from a package of Debian's; without them its releases are not believed. Gives
-# the file.
+# get_ubuntu_keys FOLDER: fetches Ubuntu's keys, without which apt does not trust its releases, from a Debian package.
+# Prints the file's path.
 get_ubuntu_keys() {
   mkdir -p "$1"
   printf 'deb %s trixie main\n' "$mirror" >"$1/sources"
@@ -29,18 +29,18 @@ get_ubuntu_keys() {
   printf '%s' "$1/root/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 }
 
-# bare_obstacle SUITE…: what keeps one from being made here; nothing when one can be.
+# bare_obstacle SUITE…: prints why a bare system of these suites can't be made here; nothing if it can.
 bare_obstacle() {
   local suite lab
   lab=$(mktemp -d)
   if [[ $EUID != 0 ]]; then
-    printf 'this is not root'
+    printf 'it needs root'
   elif ! command -v apt-get >/dev/null; then
     printf 'this is not Debian'
   elif ! unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt' 2>/dev/null; then
     printf 'this process may not mount'
   elif ! chroot --userspec=65534:65534 / true 2>/dev/null; then
-    printf 'this process may not change its root, or its user'
+    printf 'this process may not change its root or its user'
   else
     for suite; do
       /usr/lib/apt/apt-helper -o APT::Sandbox::User=root -o Acquire::Retries=0 -o Acquire::http::Timeout=10 \
@@ -51,14 +51,14 @@ bare_obstacle() {
   rm -rf "$lab"
 }
 
-# make_bare SUITE FOLDER [PACKAGE…]: with the security updates of a suite that has them.
+# make_bare SUITE FOLDER [PACKAGE…]: makes one, with the suite's security updates if it has any.
 make_bare() {
   local suite=$1 folder=$2 sources words=() keys="" status=0
   shift 2
   case $(mirror_of "$suite") in
     "$ubuntu_mirror")
       keys=$(mktemp -d)
-      # apt reads them as a user of its own.
+      # apt reads them as its own user.
       chmod 755 "$keys"
       words+=("--keyring=$(get_ubuntu_keys "$keys")")
       sources=("deb $ubuntu_mirror $suite main universe" "deb $ubuntu_mirror $suite-updates main universe")
@@ -69,20 +69,20 @@ make_bare() {
       ;;
   esac
   (($# == 0)) || words+=("--include=$(IFS=, && printf '%s' "$*")")
-  # A mirror may be a snapshot, whose lists count as out of date.
+  # The mirror may be a snapshot, whose lists apt considers expired.
   mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' "${words[@]}" \
     "$suite" "$folder" "${sources[@]}" || status=$?
   [[ -z $keys ]] || rm -rf "$keys"
   return "$status"
 }
 
-# in_bare FOLDER USER COMMAND…: BARE_MOUNTS are folders of this machine that are seen there, too, to be read only;
-# BARE_PATH comes before its PATH.
+# in_bare FOLDER USER COMMAND…: runs it there. BARE_MOUNTS are folders of this machine that are also mounted there,
+# read-only; BARE_PATH is put before its PATH.
 in_bare() {
   local folder=$1 user=$2 mounts
   shift 2
   printf -v mounts '%s\n' "${BARE_MOUNTS[@]:-}"
-  # shellcheck disable=SC2016  # The shell in there expands it.
+  # shellcheck disable=SC2016  # The inner shell expands it.
   unshare --mount --pid --fork --kill-child sh -c '
     set -e; root=$1; user=$2; mounts=$3; first=$4; shift 4
     mount -t proc proc "$root/proc"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes a client package of what the documentation shows, and of nothing else.
+"""Writes a client package that consists of what the documentation shows, and of nothing else.
 
-client.py ROOT FOLDER: a package in FOLDER whose targets are the pages' blocks of Swift.
+client.py ROOT FOLDER: writes a package to FOLDER whose targets are the pages' Swift code blocks.
 
-- The manifest's dependencies are those that docs/library.md shows, and swift-log for the pages that import it.
-- Each page's blocks, in their order, are one target; those from the first test on are its tests, with the page's
+- The manifest's dependencies are those that docs/library.md shows, plus swift-log for the pages that import it.
+- Each page's blocks, in their order, are one target. The blocks from the first test on are its tests, with the page's
   imports.
-- What the DocC tutorial shows step by step is a program for each step, and so is Examples/watch.
-- For each product there is a target that imports nothing else.
+- Each step of the DocC tutorial is a program, and so is Examples/watch.
+- For each product there is a target that imports only that product.
 """
 
 import re
@@ -40,10 +40,10 @@ def name_of(page):
 
 products = re.findall(r'\.library\(name: "(\w+)"', (root / "Package.swift").read_text(encoding="utf-8"))
 shown = next(block for page in pages for block in blocks(page) if block.startswith(manifest_mark))
-# Up to the targets, which here are the pages.
+# Everything before the targets; these are replaced by the pages.
 dependencies = shown.removeprefix(manifest_mark).split("targets:")[0].strip()
 
-# What a page may import beside the products: its package by address and version.
+# What a page may import besides the products, and the package that has it, by address and version.
 others = {"Logging": ("swift-log", "https://github.com/apple/swift-log", "1.6.0")}
 targets = []
 

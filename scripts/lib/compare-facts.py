@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Compares what `reel probe --jsonl` said on two systems, field by field.
+"""Compares the output of `reel probe --jsonl` on two systems, field by field.
 
-compare-facts.py REFERENCE OTHER: prints each difference that is not among the known ones (docs/probe.md, "By the version
-of FFmpeg"), and ends with 1 if there is one.
+compare-facts.py REFERENCE OTHER: prints each difference that is not a known one (docs/probe.md, "By the version of
+FFmpeg"), and exits with 1 if there is any.
 """
 
 import json
 import re
 import sys
 
-# Which reader it was, and how far it could be confined, differ by what the systems are.
+# The version of the reader and its confinement depend on the system.
 ELSEWHERE = re.compile(r"^probe\.(ffmpeg|isolation)$")
-# (field, what it was, what it is): patterns. Each belongs to a line in docs/probe.md.
+# Patterns of (field, value in the reference, value in the other). Each belongs to a line in docs/probe.md.
 KNOWN = [
-    # What FFmpeg says of a stream's bit rate.
+    # FFmpeg's figure for a stream's bit rate.
     (r"media\.video\.bitRate", r"\d+", r"\d+"),
-    # Codecs that an older one has no name for.
+    # Codecs that an older FFmpeg has no name for.
     (r"media\.(video|audio\[\d+\])\.codec", r"None", r"vvc|apple_apac"),
     (r"media\.video\.(bitDepth|chroma|pixelFormat)", r"None", r".+"),
     (r"media\.warnings\.count", r"2", r"1"),
     (r"media\.warnings\[\d+\]\..*", r"codecUnknown|video\.codec|vvc1|None|its video is in a codec that .*", r"nothing"),
-    # Streams of multiview HEVC, which a newer one parses.
+    # Multiview HEVC streams, which a newer FFmpeg parses.
     (r"probe\.method", r"header", r"full"),
-    # The times of a program stream that begins within a group of pictures.
+    # The timestamps of a program stream that begins in the middle of a group of pictures.
     (r"media\.duration", r"1\.48", r"1\.46"),
     (r"media\.bitRate", r"1660541", r"1683288"),
     (r"media\.video\.frameRate", r"None", r"1000/7"),
@@ -75,8 +75,8 @@ def main():
                 known += 1
                 continue
             new += 1
-            print(f"{path}: {field}: {old!r}, there {now!r}")
-    print(f"{len(other)} files, {compared} fields compared: {new} differ, and {known} in a way that docs/probe.md tells")
+            print(f"{path}: {field}: {old!r} in the reference, {now!r} in the other")
+    print(f"{len(other)} files, {compared} fields compared: {new} differ, and {known} as docs/probe.md describes")
     sys.exit(1 if new or not compared else 0)
 
 

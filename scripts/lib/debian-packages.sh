@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Debian packages: which are missing, and installing them with the person's consent.
+# Debian packages: finds those that are missing, and installs them with the user's consent.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/say.sh"
 
-# missing_packages PACKAGE…: those that are not installed, one a line.
+# missing_packages PACKAGE…: prints those that are not installed, one per line.
 missing_packages() {
   local package installed
   installed=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null |
@@ -13,13 +13,13 @@ missing_packages() {
   done
 }
 
-# require_packages CONSENT PURPOSE PACKAGE…: installs what is missing, or says how and gives up.
-# CONSENT is `given` or `ask`; root and CI=true have given it.
+# require_packages CONSENT PURPOSE PACKAGE…: installs missing packages, or prints the command for it and gives up.
+# CONSENT is `given` or `ask`; running as root or with CI=true counts as consent.
 require_packages() {
   local consent=$1 purpose=$2
   shift 2
   if ! command -v dpkg-query >/dev/null; then
-    say "this is not Debian: going on as if the likes of these were here: $*"
+    say "this is not Debian: assuming that the equivalents of these are installed: $*"
     return
   fi
   local missing
@@ -30,23 +30,23 @@ require_packages() {
   install_packages "${missing[@]}"
 }
 
-# Whether nobody needs to be asked.
+# Succeeds if the user need not be asked.
 has_consent() {
   [[ $1 == given || $EUID == 0 || ${CI:-} == true ]]
 }
 
-# The command by which a person would install the packages.
+# Prints the command with which a user would install the packages.
 install_command() {
   local sudo=sudo
   [[ $EUID == 0 ]] && sudo=
   printf '%s' "${sudo:+$sudo }apt-get install -y --no-install-recommends $*"
 }
 
-# Asks on a terminal; anywhere else prints the command and gives up.
+# Asks on a terminal. If the answer is no, or there is no terminal, prints the command and gives up.
 ask_to_install() {
   agreed "install them now with sudo?" && return
   say "install them with: $(install_command "$@")"
-  give_up "then run this again (or let it do that by itself: --yes as the first argument)"
+  give_up "then run this again (or have it install them: --yes as the first argument)"
 }
 
 install_packages() {
@@ -54,7 +54,7 @@ install_packages() {
   [[ $EUID == 0 ]] && sudo=()
   log=$(mktemp)
   say "installing $*"
-  # The lists of a fresh machine are empty, those of an old one out of date: fetched only when needed.
+  # Package lists are empty on a fresh machine and out of date on an old one: fetch them only if installing fails.
   if ! { apt_install "$@" || { "${sudo[@]}" apt-get update && apt_install "$@"; }; } >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"

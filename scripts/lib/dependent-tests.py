@@ -1,8 +1,8 @@
-"""Names the test targets that a change can make fail: those of the changed targets, and of all that depend on them.
+"""Prints the test targets that a change can break: those of the changed targets, and of all that depend on them.
 
   swift package describe --type json | python3 dependent-tests.py FILE…
 
-A file that belongs to no target, as Package.swift, belongs to all of them; documents and scripts to none.
+A file outside all targets, such as Package.swift, affects all of them; documents and scripts affect none.
 """
 
 import json

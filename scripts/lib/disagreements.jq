@@ -1,5 +1,5 @@
-# What a reader says that the manifest's `media` claims otherwise, a line for each fact.
-# Input: what the reader says; `$claim`: the sample's entry in the manifest; `$reader`: the reader's name.
+# Prints a line for each fact on which a reader and the manifest's `media` disagree.
+# Input: the reader's facts; `$claim`: the sample's entry in the manifest; `$reader`: the reader's name.
 . as $said
 | [paths((type != "object" and type != "array") or . == [])] as $facts
 | $facts[] | . as $fact
@@ -9,4 +9,4 @@
 | select(if $fact == ["duration"] and $claimed != null and $found != null
     then ($found - $claimed | fabs) > ($claim.durationTolerance // 0.1)
     else $found != $claimed end)
-| "\($claim.path): \($fact | map(tostring) | join(".")) is \($claimed | tojson) in the manifest, \($found | tojson) to \($reader)"
+| "\($claim.path): \($fact | map(tostring) | join(".")) is \($claimed | tojson) in the manifest, \($found | tojson) according to \($reader)"

@@ -1,5 +1,5 @@
-# The facts that ffprobe states about a file, in the keys of `reel probe --json`. What it doesn't state is left out.
-# Input: `ffprobe -of json -show_format -show_streams -show_packets`.
+# The facts that ffprobe states about a file, in the keys of `reel probe --json`. Facts that it doesn't state are left
+# out. Input: `ffprobe -of json -show_format -show_streams -show_packets`.
 def containers: {
   "mov,mp4,m4a,3gp,3g2,mj2":
     ({"qt  ": "mov", "M4V ": "m4v", "3gp4": "3gp"}[.format.tags.major_brand? // ""] // "mp4"),

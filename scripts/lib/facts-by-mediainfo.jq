@@ -1,5 +1,5 @@
-# The facts that MediaInfo states about a file, in the keys of `reel probe --json`. What it doesn't state is left out.
-# Input: `mediainfo --Output=JSON`.
+# The facts that MediaInfo states about a file, in the keys of `reel probe --json`. Facts that it doesn't state are left
+# out. Input: `mediainfo --Output=JSON`.
 def stated($key): if . == null then {} else {($key): tonumber} end;
 
 [.media.track[] | select(."@type" == "Video")][0] as $video

@@ -1,4 +1,5 @@
-// Writes the filter that a worker would load to standard output: `filter reads|mends|forks` (scripts/check-aarch64).
+// Writes the seccomp filter that a worker would load to standard output: `filter reads|mends|forks`
+// (scripts/check-aarch64).
 #define _GNU_SOURCE
 #include <seccomp.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "reel_seccomp.c"
 
 int main(int count, char **words) {
-  // Not what is possible under the kernel here, or under an emulator.
+  // A fixed API level, rather than the one that this kernel or an emulator supports.
   if (seccomp_api_set(4) != 0) return 1;
   const char *kind = count > 1 ? words[1] : "";
   return reel_confine_system_calls(strcmp(kind, "forks") == 0, strcmp(kind, "mends") == 0) == 0 ? 0 : 1;

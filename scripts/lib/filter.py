@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads a seccomp filter as the kernel would, and holds it against what docs/safety.md promises.
+"""Interprets a seccomp filter as the kernel would, and checks it against what docs/safety.md promises.
 
 filter.py ARCHITECTURE reads|mends|forks CALLS FILTER
-  CALLS   the macros of that architecture's <asm/unistd.h>: each call by its name
-  FILTER  the program, as it would be loaded (scripts/lib/filter.c)
+  CALLS   the macros of that architecture's <asm/unistd.h>, which give each call's number
+  FILTER  the BPF program, as it would be loaded (scripts/lib/filter.c)
 """
 
 import errno
@@ -14,14 +14,14 @@ import sys
 ARCHITECTURES = {"x86_64": 0xC000003E, "i386": 0x40000003, "aarch64": 0xC00000B7, "arm": 0x40000028, "riscv64": 0xC00000F3}
 ALLOW, ERRNO, KILL = "allow", "errno", "kill"
 
-# With no argument but zeros. On another architecture some of them do not exist.
+# Called with zeros as arguments. Some of them do not exist on every architecture.
 FREE = set(
     """brk munmap mremap mprotect pread64 lseek fstat futex sched_yield clock_gettime gettimeofday clock_getres getrandom
     sched_getaffinity sysinfo getpid gettid rt_sigprocmask rt_sigreturn restart_syscall exit exit_group""".split()
 )
 UNKNOWN = set("rseq set_robust_list membarrier getcpu futex_waitv map_shadow_stack futex_wake futex_wait futex_requeue mseal".split())
 CHANNEL, SOURCE, OUTPUT = 3, 4, 5
-# (call, arguments, what happens). A later line may only be about arguments that the earlier ones do not name.
+# (call, arguments, action).
 READS = [
     ("mmap", (0, 4096, 3, 0x22), ALLOW), ("mmap", (0, 4096, 7, 0x22), KILL), ("mmap", (0, 4096, 1, 2, SOURCE), KILL),
     ("mprotect", (0, 4096, 3), ALLOW), ("mprotect", (0, 4096, 4), KILL),
@@ -50,7 +50,7 @@ KINDS = {
 
 
 def decide(program, number, architecture, arguments=()):
-    """What the kernel would do: the classic BPF that libseccomp writes."""
+    """Returns the kernel's action, and its data. Interprets the subset of classic BPF that libseccomp writes."""
     arguments = [value & (2**64 - 1) for value in arguments] + [0] * (6 - len(arguments))
     data = struct.pack("<iIQ6Q", struct.unpack("<i", struct.pack("<I", number))[0], architecture, 0, *arguments)
     at = value = 0
@@ -70,7 +70,7 @@ def decide(program, number, architecture, arguments=()):
             action = constant & 0xFFFF0000
             return {0x7FFF0000: ALLOW, 0x00050000: ERRNO, 0x80000000: KILL}[action], constant & 0xFFFF
         else:
-            sys.exit(f"filter.py: an instruction that it does not know: {code:#x}")
+            sys.exit(f"filter.py: unknown instruction: {code:#x}")
 
 
 def faults(architecture, kind, numbers, program):
@@ -89,17 +89,17 @@ def faults(architecture, kind, numbers, program):
             yield f"{call}: {found}, not {expected}"
     for number in range(470, 600):
         if decide(program, number, native) != (ERRNO, errno.ENOSYS):
-            yield f"call {number}, of the future, is not answered with ENOSYS"
+            yield f"call {number}, which does not exist yet, does not fail with ENOSYS"
     for name, other in ARCHITECTURES.items():
         if other == native:
             continue
         for number in range(0, 600):
             if decide(program, number, other)[0] != KILL:
-                yield f"call {number} of {name} is let through"
+                yield f"call {number} of {name} is allowed"
     if architecture == "x86_64":
         for number in range(0, 600):
             if decide(program, number | 0x40000000, native)[0] != KILL:
-                yield f"call {number} of x32 is let through"
+                yield f"call {number} of x32 is allowed"
 
 
 def main():
@@ -107,7 +107,7 @@ def main():
     macros = dict(re.findall(r"^#define (__NR\w*) (\w+)$", open(calls).read(), re.MULTILINE))
     numbers = {}
     for name, value in macros.items():
-        # Some stand for others, such as __NR_mmap for __NR3264_mmap.
+        # Some are defined as others, such as __NR_mmap as __NR3264_mmap.
         value = macros.get(value, value)
         if name.startswith("__NR_") and value.isdigit() and name not in ("__NR_syscalls", "__NR_arch_specific_syscall"):
             numbers[name.removeprefix("__NR_")] = int(value)
@@ -117,7 +117,7 @@ def main():
     for fault in found:
         print(f"filter.py: {architecture}, a worker that {kind}: {fault}", file=sys.stderr)
     if len(numbers) < 250:
-        sys.exit(f"filter.py: {calls} has {len(numbers)} calls only")
+        sys.exit(f"filter.py: {calls} has only {len(numbers)} calls")
     sys.exit(1 if found else 0)
 
 

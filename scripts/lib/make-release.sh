@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Makes the release build, once, however many ask for it at the same time.
+# Makes the release build, once, even if several processes ask for it at the same time.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/say.sh"
 # shellcheck source=scripts/lib/needed-packages.sh
@@ -19,11 +19,11 @@ make_release() {
   mkdir -p "$root/.build"
   exec {lock}>"$root/.build/release.lock"
   wait_for_turn "$lock"
-  # Whoever had the lock before may have built what is wanted here.
+  # The process that held the lock may have built it in the meantime.
   if ! release_is_current "$root"; then
     require_packages "$consent" "to build Reel" "${build_packages[@]}"
     require_swift
-    # The lock is this shell's alone: a process that the build leaves behind must not hold it.
+    # Don't pass the lock on: a process that the build leaves running would hold it.
     build_release "$root" {lock}>&-
   fi
   exec {lock}>&-
@@ -34,7 +34,7 @@ require_writable() {
   local root=$1 folder
   for folder in "$root" "$root/.build"; do
     [[ ! -e $folder || -w $folder ]] ||
-      give_up "Reel must be built first, and $folder can't be written to: copy the checkout to a folder of yours"
+      give_up "Reel must be built first, and $folder can't be written to: copy the checkout to a folder of your own"
   done
 }
 
@@ -48,7 +48,7 @@ build_release() {
   local root=$1 stamp=$1/.build/release.stamp log=$1/.build/release.log
   local started=$SECONDS
   say "building the release$([[ -e $stamp ]] || printf ' (the first time takes some minutes)')"
-  # Dated before the build: what is edited during it is newer.
+  # The stamp is dated before the build, so that files edited during it are newer.
   : >"$stamp.begun"
   : >"$log"
   local product
@@ -63,20 +63,21 @@ build_release() {
   say "built in $((SECONDS - started)) s"
 }
 
-# Swift's libraries, linked in, ask for every symbol to be exported. Nobody loads this program, and 50,000 symbols that
-# nobody asks for are a tenth of what starting it costs. All others are bound at the start, so that their table can be
-# read-only from then on. No library of Reel's own stands beside the programs, so none is looked for there.
+# Swift's static libraries ask the linker to export every symbol. Nothing loads this program as a library, and 50,000
+# unused exports are a tenth of its startup cost. `-z now` binds all symbols at startup, so that their table is
+# read-only from then on. Reel has no library of its own beside the programs, so none needs to be looked for there.
 release_flags=(
   --configuration release --static-swift-stdlib --disable-local-rpath
   -Xlinker --no-export-dynamic -Xlinker -z -Xlinker now
 )
 
-# swift_build ROOT LOG PRODUCT: whoever asks for it, it is what a user builds (REEL_STRICT: Package.swift).
+# swift_build ROOT LOG PRODUCT: builds without REEL_STRICT (Package.swift), so that the result is always what a user
+# builds.
 swift_build() {
   env -u REEL_STRICT swift build --package-path "$1" --product "$3" "${release_flags[@]}" </dev/null 2>&1 | follow_build "$2"
 }
 
-# Keeps the build's output in a file; on a terminal one line tells how far it is.
+# Copies the build's output to a file. On a terminal, one line shows the progress.
 follow_build() {
   local log=$1 line
   while IFS= read -r line; do

@@ -1,8 +1,8 @@
-"""Writes reel.1 and a page for each command, reel-COMMAND.1, from what the argument parser says of them.
+"""Writes reel.1 and a page for each command, reel-COMMAND.1, from the argument parser's dump.
 
   reel --experimental-dump-help | SOURCE_DATE_EPOCH=… python3 man-pages.py VERSION FOLDER
 
-The commands of a command (`reel policy show`) are sections of its page.
+Subcommands of a command (`reel policy show`) are sections of its page.
 """
 
 import json
@@ -15,19 +15,19 @@ import time
 FILES = [
     ("$XDG_CONFIG_HOME/reel/config.yaml", "The settings (else ~/.config/reel/config.yaml). Keys are listed in docs/settings.md."),
     ("$XDG_DATA_HOME/reel", "The library (else ~/.local/share/reel), unless --library or $REEL_LIBRARY names another."),
-    ("/usr/share/doc/reel", "The documentation, and an example of a configuration."),
+    ("/usr/share/doc/reel", "The documentation and an example configuration."),
 ]
 
 
 def escaped(text):
-    """Text as roff prints it: backslashes, and hyphens that are to be copied as such."""
+    """Escapes text for roff: backslashes, quotes, and hyphens that must be copyable as such."""
     text = text.replace("\\", "\\e")
     text = re.sub(r"(?<![A-Za-z0-9])-|(?<=-)-", r"\\-", text)
     return text.replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
 
 
 def prose(text):
-    """Lines of a paragraph, one sentence each; what stands between backquotes in bold."""
+    """Yields the lines of a paragraph; each sentence starts a new line. Text between backquotes is bold."""
     for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`$(\"])", " ".join(text.split())):
         parts = sentence.split("`")
         line = "".join(rf"\fB{escaped(part)}\fR" if index % 2 else escaped(part) for index, part in enumerate(parts))
@@ -36,7 +36,7 @@ def prose(text):
 
 
 def word(text):
-    """An argument of a macro: never taken for a macro itself."""
+    """Returns text as an argument of a macro, which roff can't mistake for a macro."""
     text = escaped(text)
     return f'"\\&{text}"' if " " in text else "\\&" + text
 
@@ -46,7 +46,7 @@ def flag(name):
 
 
 def item(argument):
-    """The name of an option or argument, as the tag of a list."""
+    """Returns the name of an option or argument, as a list tag."""
     if argument["kind"] == "positional":
         return "Ar " + word(argument["valueName"]) + (" ..." if argument["isRepeating"] else "")
     value = " Ar " + word(argument["valueName"]) if argument["kind"] == "option" else ""
@@ -66,7 +66,7 @@ def explanation(argument):
 
 
 def synopsis(words, command):
-    # The name alone starts a line of a synopsis.
+    # In a synopsis, .Nm starts a new line; it takes the program's name alone.
     yield f".Nm {words[0]}"
     for each in words[1:]:
         yield f".Cm {word(each)}"
@@ -84,7 +84,7 @@ def shown(command, *kinds):
 
 
 def options(command):
-    """Those of this command: every command has --help and --version."""
+    """Returns the command's own options: without --help and --version, which every command has."""
     return [each for each in shown(command, "option", "flag") if each["valueName"] not in ("help", "version")]
 
 
@@ -93,7 +93,7 @@ def subcommands(command):
 
 
 def arguments(command, everywhere=False):
-    """A list of the arguments and options; `everywhere`: with the options that every command has."""
+    """Yields a list of the arguments and options; with `everywhere`, also those that every command has."""
     listed = shown(command, "positional") + options(command)
     if everywhere:
         listed += [each for each in shown(command, "flag") if each["valueName"] in ("help", "version")]
@@ -124,14 +124,14 @@ EXAMPLES = "Examples:\n"
 
 
 def examples(command):
-    """What a discussion has behind `Examples:`, each as it is typed."""
+    """Yields the examples after `Examples:` in a discussion, verbatim."""
     for paragraph in paragraphs(command):
         if paragraph.startswith(EXAMPLES):
             yield from (f".Dl {word(line.strip())}" for line in paragraph.splitlines()[1:])
 
 
 def exit_status(command):
-    """The list that a discussion has behind `Exit codes:`, as a list; what follows it, as text."""
+    """Yields the exit codes after `Exit codes:` in a discussion, as a list, and the rest as text."""
     for paragraph in paragraphs(command):
         if "Exit codes:" not in paragraph:
             continue
@@ -177,7 +177,7 @@ def page(command, words, others, version, date):
         yield ".Pp"
         yield from description(each)
         if each["commandName"] == command.get("defaultSubcommand"):
-            yield from prose("This is what the command does when no other is named.")
+            yield from prose("This is the default subcommand.")
         yield from arguments(each)
     yield ".Sh OPTIONS"
     yield from arguments(command, everywhere=True)
@@ -202,7 +202,7 @@ def page(command, words, others, version, date):
 
 
 def summary(command):
-    """The abstract as the line that apropos(1) shows."""
+    """Returns the abstract as the line that apropos(1) shows."""
     head = re.split(r"[:;.](?: |$)", command["abstract"])[0]
     text = (head if " " in head else command["abstract"].rstrip(".")).replace("`", "")
     return escaped(text[:1].lower() + text[1:])

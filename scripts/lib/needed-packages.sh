@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Which Debian packages are needed for what.
+# The Debian packages that are needed, by purpose.
 
 build_packages=(
-  # What Reel is linked with.
+  # The libraries that Reel is linked with.
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libseccomp-dev libsqlite3-dev
   libexpat1-dev libssl-dev libyaml-dev libxxhash-dev
-  # Its header only: the library is opened when an uploader over HTTP is used.
+  # Only its header: the library is loaded when an uploader over HTTP is used.
   libcurl4-openssl-dev
-  # What the Swift toolchain compiles and links with, and fetches packages by.
+  # What the Swift toolchain compiles, links and fetches packages with.
   binutils g++ git ca-certificates pkg-config
   # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.
   libncurses6 libxml2 curl
@@ -15,16 +15,16 @@ build_packages=(
 
 # shellcheck disable=SC2034  # For scripts/test.
 test_packages=(
-  # TLS in the fakes of servers.
+  # TLS in the fake servers.
   libssl-dev
-  # Looks over the scripts; signs what the action's test is to believe.
+  # Lints the scripts; signs the release in the action's test.
   shellcheck minisign
-  # Runs the fakes of servers, and installs the real ones from PyPI.
+  # Runs the fake servers, and installs real ones from PyPI.
   python3 python3-venv
-  # A server for the catalog on PostgreSQL, what shares its connections, and the header that CPostgres is held against.
+  # A server for the PostgreSQL catalog, a connection pooler, and the header that CPostgres is checked against.
   postgresql libpq-dev pgbouncer
-  # Makes files for tests, and decodes what was mended.
+  # Makes files for tests, and decodes mended files.
   ffmpeg
-  # Makes a file system that shares blocks.
+  # Makes a file system with shared blocks (reflinks).
   xfsprogs
 )

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what follows from packaging/origin into the pages (scripts/origin).
+"""Updates the passages of the pages that depend on packaging/origin (scripts/origin).
 
 origin.py ROOT RELEASE [--check]
 
-A passage of a page stands between `<!-- origin: NAME -->` and `<!-- origin: end -->`; in Swift, the address of Reel's
-package stands in `.package(url: …)`.
+A passage is the text between `<!-- origin: NAME -->` and `<!-- origin: end -->`. In Swift code, the address of Reel's
+package is in `.package(url: …)`.
 """
 
 import re
@@ -24,9 +24,9 @@ class Origin:
         self.release = release
         address = urlparse(self.repository)
         if address.scheme != "https" or not address.path.strip("/"):
-            sys.exit(f"origin: packaging/origin: the repository is no address: {self.repository}")
+            sys.exit(f"origin: packaging/origin: the repository is not an https address: {self.repository}")
         if self.key and not re.fullmatch(r"RW[A-Za-z0-9+/]{54}", self.key):
-            sys.exit(f"origin: packaging/origin: this is no public key of minisign: {self.key}")
+            sys.exit(f"origin: packaging/origin: this is not a minisign public key: {self.key}")
         self.is_published = address.hostname != "example.org"
         self.slug = address.path.strip("/")
         self.is_on_github = address.hostname == "github.com"
@@ -143,7 +143,7 @@ def main():
                 path.write_text(after, encoding="utf-8")
                 print(f"origin: wrote {name}", file=sys.stderr)
     if stale and "--check" in sys.argv:
-        sys.exit(f"origin: not what packaging/origin and the version say: {', '.join(stale)}; run scripts/origin")
+        sys.exit(f"origin: out of date with packaging/origin or the version: {', '.join(stale)}; run scripts/origin")
 
 
 main()

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What stands in packaging/origin.
+# Reads packaging/origin.
 
-# origin ROOT KEY: its value; nothing where it is not filled in.
+# origin ROOT KEY: prints the key's value; nothing if it is not filled in.
 origin() {
   local value
   value=$(sed -n "s/^$2=//p" "$1/packaging/origin")

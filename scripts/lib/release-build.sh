@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The release build in .build/release: whether it is newer than everything it is made from.
-# It starts two programs and no more: `scripts/reel` does this at every call.
+# `scripts/reel` runs this check at every call, so it starts no program but `find`.
 
 # release_is_current ROOT
 release_is_current() {
@@ -9,12 +9,12 @@ release_is_current() {
   [[ -x $built/reel && -x $built/reel-probe-worker && -e $stamp ]] || return 1
   libraries_are_there "$stamp" || return 1
   local sources=("$root/Package.swift" "$root/Sources")
-  # A build names its commit.
+  # A build contains the name of its commit.
   [[ ! -e $root/.git/logs/HEAD ]] || sources+=("$root/.git/logs/HEAD")
   [[ -z $(find "${sources[@]}" -newer "$stamp" -print -quit) ]]
 }
 
-# The stamp lists the shared libraries of the build: one that is gone means a new FFmpeg, or a new system.
+# The stamp lists the shared libraries of the build. If one is gone, FFmpeg or the system is another version.
 libraries_are_there() {
   local library
   while IFS= read -r library; do

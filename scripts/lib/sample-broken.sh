@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Samples/broken: what cannot be published, each for a reason of its own.
+# Samples/broken: files that can't be published, each for a different reason.
 # shellcheck source=scripts/lib/sample-recipes.sh
 source "${BASH_SOURCE[0]%/*}/sample-recipes.sh"
 
@@ -18,7 +18,7 @@ first_bytes() {
   head -c "$1" "$2" >"$3"
 }
 
-# offset_of FILE TEXT: where TEXT stands in FILE, in bytes from its beginning.
+# offset_of FILE TEXT: prints the byte offset of the first TEXT in FILE.
 offset_of() {
   LC_ALL=C grep -obUaF -m 1 -- "$2" "$1" | head -n 1 | cut -d : -f 1
 }
@@ -63,7 +63,7 @@ make_no_media() {
   printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0aPK\005\006\0\0\0\0\001\0\001\0\057\0\0\0\040\0\0\0\0\0' >>"$to/archive.mp4"
 }
 
-# Files that would have a careless reader open others, or believe a header.
+# Files that would make a careless reader open other files, or trust a header.
 make_liars() {
   local to=$1
   printf '%s\n' '#EXTM3U' '#EXT-X-VERSION:3' '#EXT-X-TARGETDURATION:1' '#EXTINF:1.0,' '../clips/transport.ts' \
@@ -72,18 +72,18 @@ make_liars() {
   {
     printf '\0\0\0\030ftypisom\0\0\002\0isommp42'
     printf '\0\0\001\010moov'
-    # 256 bytes that are not boxes: each says that it is larger than what holds it.
+    # 256 bytes that are not boxes: each claims to be larger than the box that contains it.
     printf '\377%.0s' {1..256}
   } >"$to/garbage.mp4"
 }
 
-# Movies whose pictures and sound lie in other files.
+# Movies whose video and audio data is in other files.
 make_references() {
   local clips=$1 to=$2
-  # An index whose data references say that they are not this file, and no data.
+  # An index whose data references name other files, and no data.
   first_bytes $(($(offset_of "$clips/faststart.mp4" mdat) - 4)) "$clips/faststart.mp4" "$to/elsewhere.mp4"
   LC_ALL=C sed -i 's/url \x00\x00\x00\x01/url \x00\x00\x00\x00/g' "$to/elsewhere.mp4"
-  # A reference movie: the name of another movie in place of an index.
+  # A reference movie: the name of another movie instead of an index.
   {
     printf '\0\0\0\024ftypqt  \0\0\0\0qt  \0\0\0\103moov\0\0\0\073rmra\0\0\0\063rmda'
     printf '\0\0\0\053rdrf\0\0\0\0url \0\0\0\027../clips/faststart.mp4\0'

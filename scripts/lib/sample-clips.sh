@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Samples/clips: what can be published.
+# Samples/clips: files that can be published.
 # shellcheck source=scripts/lib/sample-recipes.sh
 source "${BASH_SOURCE[0]%/*}/sample-recipes.sh"
 
-# Options of the encoders. The encoder's own advertisement (a SEI message) is taken out of H.264.
+# Encoder options. The SEI message with which x264 advertises itself is removed.
 h264=(-c:v libx264 -preset slow -crf 36 -g 12 -pix_fmt yuv420p -bsf:v filter_units=remove_types=6)
 aac=(-c:a aac -b:a 24k -ac 1)
 opus=(-c:a libopus -b:a 16k -ac 1 -ar 48000)
@@ -52,8 +52,8 @@ make_cover_clip() {
     -threads 1 -bitexact -flags:v +bitexact "$to/cover.mp4"
 }
 
-# As phones write them: the picture lies, and a matrix in the header stands it up. FFmpeg counts the turn
-# against the clock.
+# Clips as phones write them: the picture is stored on its side, and a matrix in the header rotates it. FFmpeg counts
+# the rotation counterclockwise.
 make_phone_clips() {
   local to=$1
   encode 192x108 30 2 "$to/lying.mov" "${h264[@]}" "${aac[@]}"
@@ -90,7 +90,7 @@ make_older_clips() {
   encode 160x120 25 1 "$to/windows.wmv" -c:v wmv2 -b:v 60k -c:a wmav2 -b:a 32k -ac 1
 }
 
-# Pixels that are not square: stored narrow, shown wide.
+# Non-square pixels: stored narrow, displayed wide.
 make_pixel_clips() {
   local to=$1
   encode 176x144 25 1 "$to/pal-wide.mp4" "${h264[@]}" "${aac[@]}" -vf setsar=16/11 -movflags +faststart

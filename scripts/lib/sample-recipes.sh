@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# How a sample is made: FFmpeg's test sources, encoders that give the same bytes each time, tiny pictures.
+# How the samples are made: from FFmpeg's test sources, with deterministic encoders and tiny pictures.
 
-# ffmpeg, silent but for errors, and without anything in its output that tells time, version or chance.
+# Runs ffmpeg, silent except for errors; its output depends on no time, version or random value.
 exact_ffmpeg() {
   ffmpeg -nostdin -hide_banner -loglevel error -y -fflags +bitexact -filter_complex_threads 1 "$@"
 }
 
-# encode SIZE RATE SECONDS FILE OUTPUT-OPTIONS…: a test picture with a tone.
+# encode SIZE RATE SECONDS FILE OUTPUT-OPTIONS…: encodes a test pattern with a tone.
 encode() {
   local size=$1 rate=$2 seconds=$3 file=$4
   shift 4
@@ -15,7 +15,7 @@ encode() {
     -map 0:v -map 1:a -threads 1 "$@" -bitexact -flags:v +bitexact -flags:a +bitexact "$file"
 }
 
-# encode_silent SIZE RATE SECONDS FILE OUTPUT-OPTIONS…: the same without a tone.
+# encode_silent SIZE RATE SECONDS FILE OUTPUT-OPTIONS…: the same without audio.
 encode_silent() {
   local size=$1 rate=$2 seconds=$3 file=$4
   shift 4
@@ -23,7 +23,7 @@ encode_silent() {
     -threads 1 "$@" -bitexact -flags:v +bitexact "$file"
 }
 
-# rewrap FROM FILE OUTPUT-OPTIONS…: the same streams in another container.
+# rewrap FROM FILE OUTPUT-OPTIONS…: copies the streams into another container.
 rewrap() {
   local from=$1 file=$2
   shift 2

@@ -1,21 +1,21 @@
 # shellcheck shell=bash
-# What a script tells the person who runs it. Standard output stays free for what was asked for.
+# Messages to the person who runs a script. They go to standard error; standard output is for results.
 
-# The name that stands before each line.
+# The name at the start of each line.
 speaker=$(basename "$0")
 
-# One line for the person.
+# Prints one line.
 say() {
   printf '%s: %s\n' "$speaker" "$*" >&2
 }
 
-# The last line of a script that can't go on.
+# Prints the last line of a script that can't continue, and ends it.
 give_up() {
   say "$@"
   exit 1
 }
 
-# Whether the person says yes; nobody does where there is no terminal.
+# Succeeds if the user answers yes. Without a terminal, the answer is no.
 agreed() {
   local answer=n
   if [[ -t 0 && -t 2 ]]; then

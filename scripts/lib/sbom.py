@@ -1,9 +1,9 @@
-"""Prints what the programs of the release build are made of and linked with, as SPDX 2.3 (JSON).
+"""Prints the bill of materials of the release build's programs, as SPDX 2.3 (JSON).
 
   SOURCE_DATE_EPOCH=… python3 sbom.py VERSION ROOT
 
-Swift packages by Package.resolved, Swift's runtime by the toolchain, shared libraries by the Debian packages they come
-from, with the versions that are installed here.
+Swift packages are taken from Package.resolved, Swift's runtime from the toolchain, and shared libraries from the Debian
+packages they belong to, in the versions installed here.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ import sys
 import time
 
 PROGRAMS = ["reel", "reel-probe-worker"]
-# Opened by name, so no program says so.
+# Loaded with dlopen, so no program's dynamic section names it.
 OPENED = {"reel": ["libcurl.so.4"]}
 LICENSES = {
     "swift-argument-parser": "Apache-2.0 WITH Swift-exception",
     "swift-http-types": "Apache-2.0",
 }
 
-# debian, ubuntu: whose packages they are.
+# The distribution of the packages: debian or ubuntu.
 with open("/etc/os-release", encoding="utf-8") as release:
     SYSTEM = re.search(r'^ID="?(\w+)', release.read(), re.MULTILINE)[1]
 
@@ -36,12 +36,12 @@ def identifier(text):
 
 
 def needed(program):
-    """The names of the libraries that it asks for itself."""
+    """Returns the names of the libraries that it is directly linked with."""
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "--dynamic", "--wide", program)))
 
 
 def loaded(program):
-    """All that are loaded with it: name, path."""
+    """Returns the paths of all libraries that are loaded with it, by name."""
     found = dict(re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", program), re.MULTILINE))
     for path in re.findall(r"^\s*(/\S+) \(0x", output("ldd", program), re.MULTILINE):
         found[os.path.basename(path)] = path
@@ -57,11 +57,12 @@ def opened(names):
 
 
 def owner(path):
-    """The Debian package that a file is of. What is known to dpkg by /lib may be found by /usr/lib, and the reverse."""
+    """Returns the Debian package that owns a file. dpkg may know a file below /usr/lib by its path below /lib, and vice
+    versa."""
     real = os.path.realpath(path)
     for name in {path, real, real.removeprefix("/usr"), "/usr" + path}:
         result = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True, check=False)
-        # Where a file was moved aside for another package (the loader of libc6, since Debian 13), that is told as well.
+        # dpkg also prints diversions of the file (the loader of libc6 has one since Debian 13).
         owners = [line for line in result.stdout.splitlines() if not line.startswith("diversion by ")]
         if owners:
             return owners[0].split(": ")[0].split(", ")[0]
@@ -143,7 +144,7 @@ def program(name, version, root):
         "licenseDeclared": "Apache-2.0",
         "copyrightText": "NOASSERTION",
         "primaryPackagePurpose": "APPLICATION",
-        "comment": f"SHA-256 before debug information was taken out of it: {digest}",
+        "comment": f"SHA-256 before its debug information was stripped: {digest}",
     }
 
 
@@ -161,7 +162,7 @@ def main():
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", identifier(name)) for name in PROGRAMS]
     statics = [swift_runtime(), *map(swift_package, pins)]
     packages += statics
-    # The worker has no command line and speaks no HTTP.
+    # The worker has no command line and speaks no HTTP, so it contains no Swift package.
     relations += [relation("SPDXRef-reel", "STATIC_LINK", each["SPDXID"]) for each in statics]
     relations.append(relation("SPDXRef-reel-probe-worker", "STATIC_LINK", "SPDXRef-swift-runtime"))
     relations.append(relation("SPDXRef-reel", "DEPENDS_ON", "SPDXRef-reel-probe-worker", "started, not linked"))
@@ -172,10 +173,10 @@ def main():
         for library, place in sorted((loaded(path) | late).items()):
             package = owner(place)
             if package is None:
-                sys.exit(f"sbom.py: {place} is of no Debian package")
+                sys.exit(f"sbom.py: {place} belongs to no Debian package")
             described = libraries.setdefault(package, debian(package))
             kind = "DYNAMIC_LINK" if library in direct or library in late else "DEPENDS_ON"
-            comment = library + (", opened when it is needed" if library in late else "")
+            comment = library + (", loaded at run time" if library in late else "")
             relations.append(relation(identifier(name), kind, described["SPDXID"], comment))
     packages += [libraries[key] for key in sorted(libraries)]
     content = json.dumps([packages, relations], sort_keys=True).encode()
@@ -184,7 +185,7 @@ def main():
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"reel-{version}",
-        # Unique, and the same for the same content.
+        # Unique to the content, and reproducible.
         "documentNamespace": f"https://spdx.org/spdxdocs/reel-{version}-{hashlib.sha256(content).hexdigest()}",
         "creationInfo": {
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))),

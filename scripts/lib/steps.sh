@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A check in steps: each is announced, timed, and named when it fails; the first failure ends the script.
+# Runs a check in steps: each is announced and timed, and named if it fails. The first failure ends the script.
 
 steps_done=()
 step_name=
@@ -16,7 +16,7 @@ step() {
   step_name=
 }
 
-# At the end, whichever it is: what ran, how long, and what failed.
+# Prints, however the script ends, what ran and for how long, and what failed.
 report_steps() {
   local status=$?
   printf '\n'

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Which system this is, as it stands in the names of packages.
+# The name of this system, as used in the names of packages.
 
-# system_name OS-RELEASE: deb13, ubuntu24.04; a Debian that is not released yet has no number: debforky.
+# system_name OS-RELEASE: prints deb13 or ubuntu24.04, for example. A Debian that is not released yet has no number:
+# debforky.
 system_name() (
   # shellcheck disable=SC1090
   source "$1"
@@ -11,7 +12,8 @@ system_name() (
   esac
 )
 
-# debian_version VERSION SYSTEM: as dpkg orders it: what comes between releases is older than the release of any system.
+# debian_version VERSION SYSTEM: prints the version so that dpkg orders it right: a development version is older than
+# the next release on any system.
 debian_version() {
   local version=$1
   printf '%s~%s' "${version/-dev/\~\~dev}" "$2"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what a terminal shows: `tmux capture-pane -e -p` on stdin, an SVG on stdout.
 
-Usage: terminal-svg.py COLUMNS. Knows the sequences that reel writes: bold, dim and the eight colours.
+Usage: terminal-svg.py COLUMNS. Understands the escape sequences that reel writes: bold, dim and six colours.
 """
 import html
 import re
@@ -9,12 +9,12 @@ import sys
 
 COLOURS = {31: "#e06c75", 32: "#98c379", 33: "#e5c07b", 34: "#61afef", 35: "#c678dd", 36: "#56b6c2"}
 CELL, LINE, MARGIN = 8.4, 19, 16
-# Other blanks are collapsed.
+# SVG collapses ordinary spaces.
 NO_BREAK = "\u00a0"
 
 
 def spans(line):
-    """The parts of a line that look alike: text and its attributes."""
+    """Yields runs of text with the same attributes, and the attributes."""
     bold = dim = False
     colour = None
     for part in re.split(r"(\x1b\[[0-9;]*m)", line):

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# The Swift toolchain: whether it is there and new enough. It can't be installed from here.
+# The Swift toolchain: whether it is installed and new enough. These scripts can't install it.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/say.sh"
 
 oldest_swift=6.2
 
-# Gives up, saying where to get it, unless `swift` is there and new enough.
+# Gives up, saying where to get it, unless `swift` is installed and new enough.
 require_swift() {
   local advice="install Swift $oldest_swift or newer from https://www.swift.org/install/linux, put it on PATH and run this again"
   command -v swift >/dev/null || give_up "there is no Swift toolchain: $advice"
@@ -21,8 +21,9 @@ is_at_least() {
   [[ $(printf '%s\n' "$1" "$2" | sort --version-sort | head -n 1) == "$1" ]]
 }
 
-# toolchain_folder FOLDER: where the toolchain of `swift` lies by itself, as usr/bin/swift and so on. One that was unpacked
-# over this system (swift.org's images have it in /usr) is copied into FOLDER: all that no Debian package brought.
+# toolchain_folder FOLDER: prints a folder that holds the toolchain of `swift` and nothing else, as usr/bin/swift and so
+# on. A toolchain unpacked over this system (swift.org's images have it in /usr) is copied into FOLDER: every file that
+# belongs to no Debian package.
 toolchain_folder() {
   local swift
   swift=$(readlink -f "$(command -v swift)")
@@ -32,7 +33,7 @@ toolchain_folder() {
     return
   fi
   mkdir -p "$1"
-  # Names by which Debian's alternatives are called belong to no package, and lead out of /usr.
+  # The links of Debian's alternatives system belong to no package and lead out of /usr.
   (
     cd /
     find usr/bin usr/include usr/lib usr/libexec usr/share \( -type f -o -type l \) ! -lname '/*' -print0 |

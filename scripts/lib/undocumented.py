@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names the public symbols in symbol graphs that have no documentation of their own; ends with 1 if there are any."""
+"""Prints the public symbols in symbol graphs that have no documentation of their own; exits with 1 if there are any."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlparse
 
 def undocumented(graph):
     for symbol in graph["symbols"]:
-        # What the compiler makes up, or another module's protocol brings, has no place or is a copy.
+        # Skip symbols that the compiler synthesizes or that come from another module's protocol.
         if "docComment" in symbol or "location" not in symbol or "::SYNTHESIZED::" in symbol["identifier"]["precise"]:
             continue
         place = symbol["location"]

@@ -1,4 +1,4 @@
-"""What clients see that nobody here wrote: curl, tuspy, sockets. checks.py PROGRAM [FOLDER OF HOSTILE FILES]"""
+"""Checks a server with third-party clients (curl, tuspy, aiotus) and sockets: checks.py PROGRAM [HOSTILE FILES]"""
 
 import asyncio
 import base64
@@ -31,7 +31,7 @@ FORM = b"--b\r\nContent-Disposition: form-data; name=v; filename=a.mp4\r\n\r\n" 
 
 
 def check(*options):
-    """A check gets a server with these options."""
+    """Registers a check, which gets a server with these options."""
 
     def add(function):
         CHECKS.append((function, options))
@@ -41,7 +41,7 @@ def check(*options):
 
 
 def sent(body, method="PUT", path="/videos", *more, server):
-    """By curl: status, JSON, bytes that it sent."""
+    """Sends a body with curl; returns the status, the JSON, and the number of bytes sent."""
     with tempfile.NamedTemporaryFile() as file, tempfile.NamedTemporaryFile() as answer:
         file.write(body)
         file.flush()
@@ -52,7 +52,7 @@ def sent(body, method="PUT", path="/videos", *more, server):
         return int(said[0]), json.load(answer), int(said[1])
 
 
-# Plain uploads.
+# Plain uploads
 
 
 @check()
@@ -113,13 +113,13 @@ def the_first_bytes_are_enough(server):
 def what_is_too_large_is_refused_before_its_first_byte(server):
     status, answer, bytes_sent = sent(bytes(2_000_000), "PUT", "/videos", "--expect100-timeout", "60", server=server)
     assert (status, answer["problems"][0]["code"], bytes_sent) == (413, "tooLarge", 0)
-    # Without a length it is found out on the way.
+    # Without a length, the server notices while it receives the body.
     line = server.begin("PUT", "/videos", Transfer_Encoding="chunked")
     line.sendall(b"186A1\r\n" + variant(1, size=100_001)[:100_001] + b"\r\n")
     answer = answer_of(line)
     assert (answer.status, answer.code) == (413, "tooLarge"), answer
     assert server.tus("POST", "/uploads", Upload_Length=100_001).status == 413
-    # A form has some more bytes than its video.
+    # A form has a few more bytes than its video.
     line = server.begin("POST", "/videos", Content_Type="multipart/form-data; boundary=b", Content_Length=100_000 + 65_537,
                         Expect="100-continue")
     answer = answer_of(line)
@@ -152,7 +152,7 @@ def curl_may_fill_in_a_form(server):
     for parts in [["caption=Nothing"], [f"a=@{clip}", f"b=@{clip}"]]:
         answer = json.loads(form(*parts))
         assert answer["problems"][0]["code"] == "badRequest", answer
-    # A form ends.
+    # A form ends with its last boundary and is limited in its parts, so these are refused.
     def part(name, value):
         return b"--b\r\nContent-Disposition: form-data; name=" + name + b"\r\n\r\n" + value + b"\r\n"
     whole = part(b"video; filename=a.mp4", variant(9)) + b"--b--\r\n"
@@ -182,7 +182,7 @@ def a_store_that_is_gone_is_no_verdict(server):
     assert not list((server.library / "uploads").glob("*/bytes"))
     path = server.create(len(video))
     assert server.tus("PATCH", path, video, Upload_Offset=0).status == 503
-    # Nothing that could be taken for a verdict, or for a reason to begin anew.
+    # No answer that a client could take for a verdict, or for a reason to start over.
     head = server.tus("HEAD", path)
     assert (head.status, head.headers["Upload-Offset"]) == (423, str(len(video))), head
     assert head.headers["Retry-After"] and "Reel-Verdict" not in head.headers, head
@@ -192,7 +192,7 @@ def a_store_that_is_gone_is_no_verdict(server):
     assert (answer.status, answer.headers["Reel-Verdict"]) == (204, "published"), answer
 
 
-# tus, by a client of its own.
+# tus, with tuspy
 
 
 def tuspy(server, video, path="/uploads", headers=None, **options):
@@ -243,11 +243,11 @@ def tuspy_is_told_of_a_refusal(server):
         assert error.status_code == 422 and b"notMedia" in error.response_content, error
 
 
-# tus, by another one.
+# tus, with aiotus
 
 
 def aiotus_upload(server, file, chunk=65_536):
-    """The path of the upload; None where it failed."""
+    """Uploads with aiotus, and returns the path of the upload; None if it failed."""
     configuration = aiotus.RetryConfiguration(max_retry_period_seconds=0.2, retry_attempts=100)
     place = asyncio.run(aiotus.upload(
         server.url + "/uploads", file, {"author": b"ada", "caption": "Über".encode()}, config=configuration, chunksize=chunk))
@@ -268,7 +268,7 @@ def aiotus_goes_on_when_the_server_is_killed(server):
     begun, killed = threading.Event(), threading.Event()
 
     class Pausing(io.BytesIO):
-        """In the middle it waits for the server's death."""
+        """A file that waits in the middle until the server has been killed."""
 
         def read(self, *size):
             if self.tell() > 100_000:
@@ -288,7 +288,7 @@ def aiotus_goes_on_when_the_server_is_killed(server):
     assert [post["digest"] for post in server.posts()] == ["sha256:" + hashlib.sha256(video).hexdigest()]
 
 
-# tus, word by word.
+# tus, request by request
 
 
 @check()
@@ -333,7 +333,7 @@ def tus_refuses_what_does_not_fit(server):
     right = "sha256 " + base64.b64encode(hashlib.sha256(video[:100]).digest()).decode()
     answer = server.tus("PATCH", path, video[:100], Upload_Offset=0, Upload_Checksum=right)
     assert (answer.status, answer.headers["Upload-Offset"]) == (204, "100"), answer
-    # Some clients can send no PATCH.
+    # Some clients can't send PATCH.
     answer = server.ask("POST", path, video[100:200], {
         "Tus-Resumable": "1.0.0", "X-HTTP-Method-Override": "PATCH", "Upload-Offset": "100",
         "Content-Type": "application/offset+octet-stream"})
@@ -352,26 +352,26 @@ def the_last_byte_is_answered_with_the_verdict(server):
     path = server.create(len(video))
     answer = server.tus("PATCH", path, video, Upload_Offset=0)
     assert (answer.status, answer.body, answer.headers["Reel-Verdict"]) == (204, b"", "duplicate"), answer
-    # Whoever missed it asks again.
+    # A client that missed the answer asks again.
     again = server.tus("PATCH", path, b"", Upload_Offset=len(video), Prefer="return=representation")
     assert (again.status, again.json["verdict"]) == (200, "duplicate"), again
     path = server.create(5)
     for _ in range(2):
         answer = server.tus("PATCH", path, b"hello" if _ == 0 else b"", Upload_Offset=5 * _)
         assert (answer.status, answer.code, answer.headers["Reel-Verdict"]) == (422, "notMedia", "refused"), answer
-    # Who missed a refusal does not take the upload for a success.
+    # A client that missed a refusal must not take the upload for a success.
     assert server.tus("HEAD", path).status == 422
     path = server.create(1_000_000)
     assert server.tus("PATCH", path, b"<html>" + b" " * 100_000, Upload_Offset=0).status == 422
     assert server.tus("HEAD", path).status == 422
-    # Nothing is nothing.
+    # An empty upload is refused.
     answer = server.tus("POST", "/uploads", Upload_Length=0)
     assert (answer.status, answer.code) == (422, "empty"), answer
     assert len(server.posts()) == 1
 
 
 def patching(server, path, offset, length, video):
-    """A line on which bytes of an upload come, and no more of them."""
+    """Returns a connection on which a part of a PATCH was sent and received, and nothing more comes."""
     line = server.begin(
         "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=offset, Content_Length=length,
         Content_Type="application/offset+octet-stream")
@@ -381,13 +381,13 @@ def patching(server, path, offset, length, video):
 
 
 def reached(server, path):
-    """Where an upload stands, without disturbing whoever sends."""
+    """Returns the offset of an upload, without interrupting the connection that sends it."""
     return server.ask("GET", path).json["upload"]["offset"]
 
 
 @check()
 def the_later_goes_on(server):
-    # Lines that are dead, and that nobody closes.
+    # Dead connections that nobody closes.
     video = variant(1)
     path = server.create(len(video))
     first = patching(server, path, 0, len(video), video[:100])
@@ -405,7 +405,7 @@ def the_later_goes_on(server):
     assert server.tus("DELETE", path).status == 204
     assert answer_of(line).code == "interrupted"
     assert server.tus("HEAD", path).status == 404
-    # By the draft, too, where HEAD tells what will be taken.
+    # The same with the IETF draft, where HEAD returns the offset from which the server will accept bytes.
     draft = {"Upload-Draft-Interop-Version": "6", "Upload-Complete": "?1"}
     line = server.begin("PUT", "/videos?author=ada", Upload_Draft_Interop_Version=6, Upload_Complete="?1",
                         Content_Length=len(video))
@@ -425,7 +425,7 @@ def two_that_send_at_once_mix_nothing(server):
     path, ends = server.create(len(video)), []
 
     def send():
-        # As a client does that goes on by itself, and begins anew where it is told so.
+        # Like a client that resumes by itself, from the offset that the server returns.
         while True:
             head = server.tus("HEAD", path)
             offset = int(head.headers["Upload-Offset"])
@@ -434,7 +434,7 @@ def two_that_send_at_once_mix_nothing(server):
             try:
                 ends.append(server.tus("PATCH", path, video[offset:offset + 300_000], Upload_Offset=offset).status)
             except OSError:
-                # Its answer came while it was still sending.
+                # The answer came while the client was still sending.
                 ends.append(0)
 
     senders = [threading.Thread(target=send, daemon=True) for _ in range(3)]
@@ -472,7 +472,7 @@ def who_says_nothing_is_not_waited_for(server):
     line.sendall(variant(1)[:500])
     answer = answer_of(line)
     assert (answer.status, answer.code) == (408, "tooSlow"), answer
-    # Clients of what can go on give up at a 4xx.
+    # Clients of resumable uploads give up on a 4xx.
     path = server.create(1000)
     line = server.begin(
         "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=1000,
@@ -483,12 +483,12 @@ def who_says_nothing_is_not_waited_for(server):
     assert server.tus("HEAD", path).headers["Upload-Offset"] == "500"
     silent = server.begin("GET", "/healthz", X="y")
     assert answer_of(silent).status == 200
-    # Nor for a request that does not come.
+    # Nor does the server wait for a request that never comes.
     assert silent.recv(1) == b""
 
 
 def flood(server):
-    """A line with so many requests on it, and nobody who reads the answers, that it takes no more."""
+    """Sends requests without reading the answers until the connection takes no more; returns the connection."""
     line = server.begin("GET", "/healthz")
     line.settimeout(0.5)
     requests = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
@@ -551,11 +551,11 @@ def a_server_that_is_stopped_leaves_uploads_to_go_on_with(server):
     assert server.tus("PATCH", path, video[1000:], Upload_Offset=1000).headers["Reel-Verdict"] == "published"
 
 
-# The IETF's draft, as URLSession sends it.
+# The IETF draft, as URLSession sends it
 
 
 def informed(line):
-    """The heads of what comes before the answer."""
+    """Reads the head of the next response on the connection, which may be an informational one."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         head += line.recv(1)
@@ -587,14 +587,14 @@ def a_plain_upload_goes_on_by_the_draft(server):
         headers["Upload-Offset"] = "60000"
         answer = server.ask("PATCH", path, video[60_000:], headers)
         assert (answer.status, answer.json["verdict"], answer.json["post"]["author"]) == (201, "published", f"v{version}"), answer
-    # Whose answer is missed is asked for; a refusal is no success.
+    # A client that missed the answer asks for it; a refusal must not look like a success.
     headers = {"Upload-Draft-Interop-Version": "6"}
     line = server.begin("PUT", "/videos", Content_Length=5, Upload_Complete="?1", Upload_Draft_Interop_Version=6)
     path = re.search(r"(?i)location: (\S+)", informed(line))[1]
     line.sendall(b"hello")
     assert answer_of(line).status == 422
     assert server.ask("HEAD", path, headers=headers).status == 422
-    # Whole at once, and without a length.
+    # In a single request, without a length.
     line = server.begin(
         "PUT", "/videos", Upload_Draft_Interop_Version=6, Upload_Complete="?1", Transfer_Encoding="chunked")
     informed(line)
@@ -611,7 +611,7 @@ def a_plain_upload_goes_on_by_the_draft(server):
     assert (answer.status, answer.json["verdict"]) == (201, "published"), answer
 
 
-# Who may.
+# Authorization
 
 
 @check(*with_key)
@@ -683,7 +683,7 @@ def an_address_is_for_one_upload(server):
     assert answer.status == 201, answer
     uploader = tuspy(server, variant(4), path=answer.json["url"], metadata={"author": "eve"})
     uploader.upload()
-    # The same again leads to the same upload, another file of that length does not.
+    # The same request again leads to the same upload; another file of the same length does not.
     assert tuspy(server, variant(4), path=answer.json["url"], metadata={"author": "eve"}).create_url() == uploader.url
     again = server.tus("POST", answer.json["url"], Upload_Length=len(variant(4)), Upload_Metadata="filename YS5tcDQ=")
     assert (again.status, again.code) == (409, "spent"), again
@@ -693,7 +693,7 @@ def an_address_is_for_one_upload(server):
 
 
 def address(server, query="author=ada&expires=1h"):
-    """The path of an address for one upload."""
+    """Returns the path of a new address for one upload."""
     return re.sub(r"^\w+://[^/]+", "", server.ask("POST", "/uploads?" + query, headers=OWNER).json["url"])
 
 
@@ -710,7 +710,7 @@ def an_address_bounds_every_part_of_an_upload(server):
         more = draft | {"Upload-Offset": "50000", "Upload-Complete": "?1" if total is None else "?0"}
         if total:
             more["Upload-Length"] = total
-        # By its length, and without one on the way.
+        # With a length, and without one, when the server notices while it receives the body.
         answer = server.ask("PATCH", place, video[50_000:], more)
         assert (answer.status, answer.code) == (413, "tooLarge"), answer
         assert (answer.headers["Upload-Offset"], answer.headers["Upload-Complete"]) == ("50000", "?0"), answer
@@ -744,7 +744,7 @@ def an_address_is_for_one_post_whatever_fails(server):
         line.sendall(video[:100])
         until(lambda: set(server.left()) - before)
         [name] = set(server.left()) - before
-        # Its verdict can't be written down.
+        # Makes it impossible to record the verdict.
         folder = server.library / "uploads" / name
         until(lambda: (folder / "bytes").exists() and (folder / "bytes").stat().st_size == 100)
         blocked = folder / "state.json.new"
@@ -757,7 +757,7 @@ def an_address_is_for_one_post_whatever_fails(server):
         blocked.rmdir()
         if is_killed:
             server.start()
-        # The server that was started anew judges it by itself: meanwhile it is told 423.
+        # After its start, the server judges the upload by itself, and answers 423 meanwhile.
         until(lambda: server.ask("PUT", path, variant(20 + number)).status != 423)
         answer = server.ask("PUT", path, variant(20 + number))
         digest = "sha256:" + hashlib.sha256(video).hexdigest()
@@ -814,7 +814,7 @@ def what_is_no_request_is_no_secret(server):
         line.shutdown(socket.SHUT_WR)
         answer = answer_of(line)
         assert answer.status == status, (request[:200], answer)
-    # An answer to HEAD has no body, and what follows on the connection is not taken for one.
+    # An answer to HEAD has no body, and what follows on the connection must not be taken for one.
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     for method, path, status in [("HEAD", "/nothing", 404), ("PUT", "/videos", 422), ("PUT", "/nothing", 404),
                                  ("GET", "/healthz", 200)]:
@@ -826,7 +826,7 @@ def what_is_no_request_is_no_secret(server):
 
 @check(*with_key)
 def who_is_behind_a_proxy_hears_only_the_answer(server):
-    # nginx takes a 104 for the answer.
+    # nginx would take a 104 for the final answer.
     for number, (name, value) in enumerate([("Connection", "close"), ("Via", "1.1 x"), ("X-Forwarded-For", "1.2.3.4")]):
         video = variant(number)
         line = server.begin("POST", "/videos", Upload_Draft_Interop_Version=6, Upload_Complete="?1",
@@ -834,7 +834,7 @@ def who_is_behind_a_proxy_hears_only_the_answer(server):
         line.sendall(video)
         head = informed(line)
         assert head.startswith("HTTP/1.1 201 ") and re.search(r"(?i)location: \S*/uploads/", head), (name, head)
-    # Who asks for leave to send gets it.
+    # A client that expects 100-continue gets it.
     line = server.begin("PUT", "/videos", Content_Length=5, Expect="100-continue", Via="1.1 x", **OWNER)
     assert informed(line).startswith("HTTP/1.1 100 ")
 
@@ -849,7 +849,7 @@ def who_wants_to_close_is_closed(server):
         assert answer.startswith(b"HTTP/1.1 200 ") and b"connection: close" in answer.lower(), answer
 
 
-# What is there.
+# The feed
 
 
 @check()

@@ -1,7 +1,7 @@
-"""Requests of each protocol with fields, chunks and paths that somebody has twisted: fuzz.py PROGRAM [--requests N] [--seed S]
+"""Sends requests of each protocol with malformed fields, chunks and paths: fuzz.py PROGRAM [--requests N] [--seed S]
 
-Whatever comes, the answer is one of a client's faults or of a server that can't just now, never a 500 and never silence; the
-server stays, holds no descriptor that nobody uses, and what becomes a post is a video that came whole."""
+The server must answer each with a client error or a temporary server error, never with a 500 or not at all. It must
+keep running, leak no descriptors, and publish only complete videos."""
 
 import argparse
 import base64
@@ -31,7 +31,7 @@ def chunked(body, size=4_096):
 
 
 def templates(path, ticket):
-    """Method, path, fields, body."""
+    """Returns well-formed requests: method, path, fields, body."""
     length = ("Content-Length", str(len(VIDEO)))
     octets = ("Content-Type", "application/offset+octet-stream")
     return [
@@ -103,7 +103,7 @@ class Fuzzer(threading.Thread):
         return head.encode("utf-8", "replace") + body
 
     def place(self):
-        """A real upload, mostly."""
+        """Returns the path of a real upload, mostly."""
         if self.random.random() < 0.2:
             return "/uploads/" + "".join(self.random.choices("0123456789abcdefg", k=32))
         return self.server.path(self.server.tus("POST", "/uploads", Upload_Length=len(VIDEO), Authorization=f"Bearer {KEY}"))
@@ -113,7 +113,7 @@ class Fuzzer(threading.Thread):
         return answer.json["url"]
 
     def answer(self, request):
-        """The last status that is no 1xx; None where the line was closed without one."""
+        """Sends a request; returns the last status that is not 1xx; None if the connection was closed without one."""
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=120) as line:
             try:
                 line.sendall(request)
@@ -154,14 +154,14 @@ def main():
                 faults.append(f"the server ended with {server.process.returncode}: {''.join(server.log[-20:])}")
             else:
                 end = time.monotonic() + 120
-                # Two readers of videos, and what libraries open once.
+                # Allows for two workers, and for what libraries open once.
                 while (left := len(os.listdir(f"/proc/{server.process.pid}/fd"))) > open_before + 40 and time.monotonic() < end:
                     time.sleep(0.5)
                 if left > open_before + 40:
                     faults.append(f"{left} descriptors, {open_before} before")
                 whole = "sha256:" + hashlib.sha256(VIDEO).hexdigest()
                 posts = server.posts(Authorization=f"Bearer {KEY}")
-                # Bytes behind the last box, or fewer of its filler, are a video, too.
+                # A video with extra bytes after its last box, or with fewer bytes in that, is complete, too.
                 odd = [post["digest"] for post in posts if post["digest"] != whole and post["size"] > len(VIDEO) + 10_000]
                 if odd or not posts:
                     faults.append(f"{len(posts)} posts, {odd}")

@@ -1,6 +1,6 @@
-"""Webhooks, policies and a shared catalog, as others meet them. hooks.py PROGRAM
+"""Checks webhooks, policies and a shared catalog from the outside. hooks.py PROGRAM
 
-The signatures are verified by Standard Webhooks' own library; the database is a real PostgreSQL."""
+The signatures are verified with Standard Webhooks' own library; the database is a real PostgreSQL."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ REEL = ROOT / ".build" / "debug" / "reel"
 
 
 def until(condition, what):
-    """However slow the machine is."""
+    """Waits for the condition, long enough for a slow machine."""
     end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end, f"it did not come: {what()}"
@@ -37,7 +37,7 @@ def events(server, *options, stdin=None):
 
 
 def form(video):
-    """Path, body and headers of a form with a video in it."""
+    """Returns the path, body and headers of a form with a video in it."""
     head = b'--b\r\nContent-Disposition: form-data; name=video; filename=a.mp4\r\n\r\n'
     return "/videos?author=eve", head + video + b"\r\n--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
 
@@ -55,7 +55,7 @@ def a_webhook_is_told_of_posts(folder):
         assert "uploads" not in event["data"]["path"], event
         assert (event["type"], event["data"]["type"]) == ("post.published", "post.published"), event
         assert event["data"]["post"] == post, event
-        # It is gone for a while, and so is the server.
+        # The receiver is gone for a while, and the server is killed.
         port = receiver.port
         receiver.close()
         second = server.ask("PUT", "/videos?author=ada", variant(2)).json["post"]
@@ -67,7 +67,7 @@ def a_webhook_is_told_of_posts(folder):
         wanted = {f"post_published_{each['id']}" for each in (second, third)}
         until(lambda: receiver.ids() == wanted, receiver.ids)
         until(lambda: events(server) == "", lambda: events(server))
-        # One that is refused stands in nobody's way.
+        # An event that the receiver refuses does not block the others.
         receiver.status = lambda body: 400 if body["data"]["post"]["author"] == "bob" else 204
         server.ask("PUT", "/videos?author=bob", variant(4))
         server.ask("PUT", "/videos?author=ada", variant(5))
@@ -76,14 +76,14 @@ def a_webhook_is_told_of_posts(folder):
               lambda: "a refusal")
         receiver.status = 204
         until(lambda: len(receiver.ids()) == 4, receiver.ids)
-        # A success is one by its head, even if its body has no end.
+        # A success status counts, even if the body of the answer never ends.
         told = len(receiver.ids())
         receiver.hangs = True
         server.ask("PUT", "/videos?author=ada", variant(6))
         until(lambda: len(receiver.ids()) == told + 1, receiver.ids)
         until(lambda: events(server) == "", lambda: events(server))
         receiver.hangs = False
-        # A server that dies between a post and its event, whichever way the video came: its post is told once it is back.
+        # If the server dies between a post and its event, the event is sent after the restart, however the video came.
         for place in ("completeCommitted", "postInserted"):
             for path, body, headers in [("/videos?author=eve", variant(f"put {place}"), {}), form(variant(f"form {place}"))]:
                 told = receiver.ids()
@@ -98,10 +98,10 @@ def a_webhook_is_told_of_posts(folder):
                 server.environment = {}
                 server.start()
                 until(lambda: len(receiver.ids()) == len(told) + 1, lambda: (place, path, receiver.ids()))
-                # The first one went to the receiver before this one.
+                # The first post's event went to an earlier receiver.
                 assert receiver.ids() == {f"post_published_{each['id']}" for each in server.posts() if each["id"] != post["id"]}
         if REEL.exists():
-            # What `reel` does in the same library goes the same way, in order.
+            # Changes that `reel` makes in the same library are sent as well, in order.
             removed = subprocess.run(
                 [REEL, "remove", post["id"], "--library", server.library, "--events", "-"],
                 capture_output=True, text=True, check=True).stdout
@@ -146,7 +146,7 @@ def a_store_that_is_not_mounted_is_not_made_anew(folder):
     with Server(PROGRAM, folder, "--to", str(store)) as server:
         assert server.ask("PUT", "/videos", variant(5)).status == 201
         assert server.stop() == 0
-    # As the folder that a disk is mounted at.
+    # An empty folder, like the mount point of a disk that is not mounted.
     store.rename(Path(folder) / "away")
     store.mkdir()
     try:
@@ -156,7 +156,7 @@ def a_store_that_is_not_mounted_is_not_made_anew(folder):
     else:
         raise AssertionError("it started")
     assert not any(store.iterdir())
-    # Nor is the catalog left open.
+    # The failed start left no catalog open.
     assert not list(Path(folder).glob("**/tmp/catalog-*.owner"))
     store.rmdir()
     (Path(folder) / "away").rename(store)
@@ -176,7 +176,7 @@ def a_policy_decides(folder):
         assert (answer.status, answer.code) == (422, "policy"), answer
         rules = {each["rule"] for each in answer.json["problems"][0]["violations"]}
         if REEL.exists():
-            # As `reel` has it.
+            # Compares the rules with those that `reel` reports.
             clip = Path(folder) / "clip.mp4"
             clip.write_bytes(variant(1))
             report = json.loads(subprocess.run(
@@ -189,7 +189,7 @@ def a_policy_decides(folder):
 def servers_share_a_catalog(folder):
     script = ROOT / "scripts" / "lib" / "postgres-server"
     if subprocess.run([script, "programs"], capture_output=True).returncode != 0:
-        print("SKIPPED: servers_share_a_catalog, as there is no PostgreSQL here")
+        print("SKIPPED: servers_share_a_catalog, because PostgreSQL is not installed")
         return
     database = subprocess.Popen([script, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -200,7 +200,7 @@ def servers_share_a_catalog(folder):
             post = one.ask("PUT", "/videos?author=ada", variant(1)).json["post"]
             again = two.ask("PUT", "/videos?author=ada", variant(1))
             assert (again.status, again.json["post"]) == (200, post), again
-            # Many at once, the same at both: one post each.
+            # Many uploads at once, each to both servers: one post per video.
             answers = []
             senders = [
                 threading.Thread(target=lambda server=server, number=number: answers.append(
@@ -212,13 +212,13 @@ def servers_share_a_catalog(folder):
                 sender.join()
             for number in range(2, 12):
                 seen = sorted(answer.status for each, answer in answers if each == number)
-                # Who comes while the other is at it may be asked to come again.
+                # A server may answer 503 while the other one is publishing the same video.
                 assert seen in ([200, 201], [201, 503]), (number, seen, answers)
             assert [each["id"] for each in one.posts()] == [each["id"] for each in two.posts()]
             assert len(one.posts()) == 11, one.posts()
             objects = [file for file in (Path(folder) / "store").iterdir() if not file.name.startswith(".")]
             assert len(objects) == 11, objects
-            # The database is killed under an upload: no verdict, and one when it is back.
+            # If the database is killed during an upload, the verdict follows once it is back.
             path = one.create(len(variant(20)), Upload_Metadata=None)
             subprocess.run([script, "kill", place], check=True)
             threading.Timer(3, lambda: subprocess.run([script, "start", place], check=True)).start()
@@ -226,7 +226,7 @@ def servers_share_a_catalog(folder):
             assert answer.status in (201, 503), answer
             until(lambda: one.tus("GET", path).json.get("verdict") == "published", lambda: one.tus("GET", path))
             assert len(two.posts()) == 12
-            # One that is killed leaves the other alone, and its own uploads to itself.
+            # A killed server does not affect the other, and resumes its own uploads.
             path = one.create(len(variant(21)))
             one.tus("PATCH", path, variant(21)[:100], Upload_Offset=0)
             one.kill()
@@ -238,7 +238,7 @@ def servers_share_a_catalog(folder):
             assert len(two.posts()) == 14
             assert two.stop() == 0
             an_address_is_for_one_upload_at_all_of_them(folder, options)
-            # Its end is in order, though the database is away.
+            # A server stops cleanly even if the database is gone.
             subprocess.run([script, "kill", place], check=True)
             assert one.ask("GET", "/healthz").status == 503
             assert one.stop() == 0
@@ -258,7 +258,7 @@ def an_address_is_for_one_upload_at_all_of_them(folder, options):
         def address():
             return re.sub(r"^https?://[^/]+", "", one.ask("POST", "/uploads?author=ada&expires=1h", headers=owner).json["url"])
 
-        # Whose answer was lost sends the same once more, to whichever; another video is none of its.
+        # A client whose answer was lost may send the same video again, to any server, but not another video.
         path = address()
         first = one.ask("PUT", path, variant(30))
         assert first.status == 201, first
@@ -267,13 +267,13 @@ def an_address_is_for_one_upload_at_all_of_them(folder, options):
         for _ in range(2):
             other = three.ask("PUT", path, variant(31))
             assert (other.status, other.code) == (422, "spent"), other
-        # By tus, and where the first one was no video.
+        # The same with tus, after a first upload that was not a video.
         path = address()
         assert one.ask("PUT", path, b"<html>" * 20_000).status == 422
         place = two.create(len(variant(32)), path=path)
         answer = two.tus("PATCH", place, variant(32), Upload_Offset=0)
         assert (answer.status, answer.code) == (422, "spent"), answer
-        # At once, to all: one post.
+        # Different videos at once, to all servers: one post.
         path, answers = address(), []
         senders = [threading.Thread(target=lambda server=server, number=number: answers.append(
             server.ask("PUT", path, variant(number)))) for number, server in enumerate(servers, 40)]

@@ -1,8 +1,8 @@
 """Kills a server again and again while clients upload: kills.py PROGRAM [--kills N] [--seed N]
 
-First once at each place from the upload to its post (docs/publish.md, REEL_FAILPOINT; a release build passes by them), then at
-any time. Every video has to become one post, and be told as published, however often it is asked for; no client sends a byte twice but
-of the request that was cut; and nothing is left over.
+First once at each failpoint from the upload to its post (docs/publish.md, REEL_FAILPOINT; a release build ignores them),
+then at random times. Every video must become one post, and be reported as published however often a client asks. No
+client may have to send a byte twice, except those of the request that was cut off. Nothing may be left over.
 """
 
 import argparse
@@ -24,7 +24,7 @@ PART = 32_768
 
 
 class Sender(threading.Thread):
-    """Uploads videos by tus, one after the other, until it is told to end. Goes on after whatever happens."""
+    """Uploads videos by tus, one after the other, until told to stop. Resumes after every interruption."""
 
     def __init__(self, number, server, seed, ending):
         super().__init__(daemon=True)
@@ -33,7 +33,7 @@ class Sender(threading.Thread):
         self.verdicts, self.faults, self.retries = {}, [], 0
 
     def insist(self, *arguments, **headers):
-        """Asks until there is an answer that is no fault of the server's state."""
+        """Repeats the request until the answer is neither a lost connection nor a 423 or 503."""
         while True:
             try:
                 answer = self.server.tus(*arguments, **headers)
@@ -77,7 +77,7 @@ class Sender(threading.Thread):
             head = self.insist("HEAD", path)
             assert head.status == 200, head
             now = int(head.headers["Upload-Offset"])
-            # Nothing that was acknowledged is gone, and nothing came from nowhere.
+            # No acknowledged byte is lost, and the offset is not beyond what was sent.
             assert offset <= now <= offset + len(part), (offset, now)
             assert "Upload_Checksum" not in more or now in (offset, offset + len(part)), (offset, now)
             offset = now
@@ -89,13 +89,13 @@ class Sender(threading.Thread):
         self.verdicts[path] = post
 
 
-# Between the names that a file has on its way from an upload to an object.
+# The failpoints between the names that a file has on its way from an upload to an object.
 PLACES = ["claimCommitted", "uploadBegun", "temporaryCreated", "temporarySynced", "objectNamed", "folderSynced",
           "postInserted", "completeCommitted"]
 
 
 def die_at(program, place):
-    """Whether a server died there, and what is wrong afterwards."""
+    """Returns whether a server died there, and what is wrong afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         server = Server(program, folder)
         server.environment = {"REEL_FAILPOINT": f"{place}=crash"}
@@ -127,8 +127,8 @@ def die_at(program, place):
         return bool(died), [f"{place}: {fault}" for fault in faults]
 
 
-# The disk would not take what a server that is dead now had written, as its first sync tells who goes on with it: whoever
-# reads it gets it from memory.
+# Simulates a disk that lost what a killed server had written: the next server's first sync of the file fails, although
+# reads still get the bytes from the page cache.
 LOST = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -152,7 +152,7 @@ int fdatasync(int file) {
 
 
 def lost_on_disk(program):
-    """What is wrong after a server died whose bytes the disk lost: they may not become a post."""
+    """Returns what is wrong after the disk has lost a killed server's bytes: they must not become a post."""
     with tempfile.TemporaryDirectory() as folder:
         shim = f"{folder}/lost.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", shim, "-", "-ldl"], input=LOST, text=True, check=True)
@@ -186,13 +186,13 @@ def main():
     tried = [die_at(options.program, place) for place in PLACES]
     at_places = [fault for _, faults in tried for fault in faults]
     if not any(died for died, _ in tried):
-        print("SKIPPED: the places, which a release build does not know")
+        print("SKIPPED: the failpoints, which a release build does not have")
     else:
         at_places += [f"{place} was not reached" for place, (died, _) in zip(PLACES, tried) if not died]
     at_places += lost_on_disk(options.program)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         secret_file, secret = make_secret(options.program, folder)
-        # One in five is answered with what a busy program says.
+        # One in five events is answered with 503, as by a busy receiver.
         receiver = Receiver(secret)
         receiver.status = lambda _: 503 if chance.random() < 0.2 else 204
         webhook = ("--webhook", f"http://127.0.0.1:{receiver.port}/", "--webhook-secret-file", str(secret_file))
@@ -202,7 +202,7 @@ def main():
         for sender in senders:
             sender.start()
         for _ in range(options.kills):
-            # From its first breath on, so that it is hit while it puts in order what the last one left, too.
+            # From the very start, so that it is also killed while it recovers what the last one left.
             time.sleep(chance.random() ** 2 * 1.5)
             server.kill()
             server.start()
@@ -211,7 +211,7 @@ def main():
         ending.set()
         for sender in senders:
             sender.join(300)
-            assert not sender.is_alive(), "a sender does not come to its end"
+            assert not sender.is_alive(), "a sender does not finish"
         faults = at_places + [fault for sender in senders for fault in sender.faults]
         verdicts = {path: post for sender in senders for path, post in sender.verdicts.items()}
         posts = {post["id"]: post for post in server.posts()}
@@ -221,7 +221,7 @@ def main():
             said = server.ask("GET", path).json
             if (said["verdict"], said["post"]) != ("published", post):
                 faults.append(f"{path}: {said}")
-        # Each post is told, and nothing else.
+        # Each post has its event, and there are no others.
         receiver.status = 204
         told = {f"post_published_{post}" for post in posts}
         end = time.monotonic() + 300
@@ -229,8 +229,8 @@ def main():
             time.sleep(0.1)
         if receiver.ids() != told or receiver.bad:
             faults.append(f"{len(receiver.ids())} events of {len(told)} posts; {receiver.bad[:3]}")
-        print(f"{len(receiver.events)} events of {len(told)} posts were taken")
-        # Of an upload whose creator has never heard of it, as the answer was lost, there is the name alone.
+        print(f"{len(receiver.events)} events of {len(told)} posts were accepted")
+        # An upload whose creation was never acknowledged, because the answer was lost, may leave an empty file.
         left = [file for name in ("bytes", "whole") for file in (server.library / "uploads").glob(f"*/{name}")
                 if file.stat().st_size > 0]
         if left:
@@ -242,10 +242,10 @@ def main():
         while server.left() and time.monotonic() < end:
             time.sleep(0.1)
         if server.left():
-            faults.append(f"left over after its time: {server.left()}")
+            faults.append(f"left over after --keep: {server.left()}")
         receiver.close()
         media = list((server.library / "media").iterdir())
-        # Nobody else has a name for what is published.
+        # A published file has no other hard links.
         faults += [f"{file} has {file.stat().st_nlink} names" for file in media
                    if file.is_file() and file.stat().st_nlink != 1]
         if len([file for file in media if not file.name.startswith(".")]) != len(posts):

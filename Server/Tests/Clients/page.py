@@ -1,4 +1,5 @@
-"""The page in a real browser: page.py PROGRAM. Cuts the line, reloads, goes on; as a guest, with an address for one upload."""
+"""Uses the page in a real browser: page.py PROGRAM. Cuts the connection, reloads and resumes; also with an address for
+one upload, as a guest."""
 
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def main():
             page.choose(CLIPS / "captioned.mp4", text)
             until(lambda: page.verdicts() == ["published", "refused"])
             assert server.posts()[0]["caption"] == "captioned", server.posts()
-            # The line is cut in the middle, and the page is loaded anew before it goes on.
+            # The connection is cut in the middle, and the page is reloaded before the upload resumes.
             browser.send("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
                          uploadThroughput=8 << 20)
             page.choose(large)
@@ -88,7 +89,7 @@ def main():
 
 
 def offset(server):
-    """Bytes of the largest upload that has begun."""
+    """Returns the number of bytes of the largest unfinished upload."""
     files = [file.stat().st_size for file in (server.library / "uploads").glob("*/bytes")]
     return max(files, default=0)
 

@@ -1,4 +1,4 @@
-"""Behind nginx and Caddy with the settings that docs/serve.md names, and its app. proxies.py PROGRAM"""
+"""Checks a server behind nginx and Caddy, with the settings and the app that docs/serve.md shows. proxies.py PROGRAM"""
 
 import os
 import re
@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "serve.md").read_text()
 
 
 def block(heading, language, holding=""):
-    """The first block of this language below a heading of the page that has `holding` in it."""
+    """Returns the first block of this language below a heading of the page that contains `holding`."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE[PAGE.index(f"\n## {heading}\n"):], re.M | re.S)
     return next(text for tongue, text in blocks if tongue == language and holding in text)
 
@@ -44,7 +44,7 @@ class Nginx:
             f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\n"
             f"http {{ access_log off; {temporary}\nlimit_conn_zone $binary_remote_addr zone=uploads:10m;\n"
             f"server {{ listen 127.0.0.1:{port};\n{location.replace('127.0.0.1:8080', upstream)} }} }}\n")
-        # As root its workers would be somebody who may not look into the folder.
+        # If this is root, nginx's workers would otherwise run as a user who may not read the folder.
         self.command = ["nginx", "-c", str(configuration), "-p", str(folder), "-e", f"{folder}/log", "-g", "user root;"]
 
 
@@ -54,7 +54,7 @@ class NginxOfThePage(Nginx):
 
 
 class NginxByDefault(Nginx):
-    """It speaks HTTP/1.0 to what is behind it, and hands a body on when it has all of it."""
+    """nginx's defaults: it speaks HTTP/1.0 to the server, and passes a body on only when it is complete."""
     collects = True
 
     def __init__(self, folder, port, upstream):
@@ -74,7 +74,7 @@ class Caddy:
 
 
 class Proxied:
-    """A server, and a proxy before it: who asks this one asks the proxy."""
+    """A server with a proxy in front of it; requests go to the proxy."""
 
     def __init__(self, proxy, folder):
         key = folder / "key"
@@ -98,7 +98,7 @@ class Proxied:
         self.folder.mkdir()
         command = self.kind(self.folder, self.port, f"127.0.0.1:{self.server.port}").command
         self.log = open(self.folder / "said", "w")
-        # Caddy keeps things at home.
+        # Caddy keeps files in its home folder.
         self.process = subprocess.Popen(
             command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, "HOME": str(self.folder)})
 
@@ -144,14 +144,14 @@ def a_refusal_comes_through(proxy):
             ["curl", "--silent", "--show-error", "--noproxy", "*", "--upload-file", file.name, "--output", "/dev/null",
              "--header", f"Authorization: Bearer {KEY}", "--write-out", "%{http_code}", proxy.url + "/videos"],
             capture_output=True, text=True).stdout
-    # How much of it curl had sent by then is decided by who was faster.
+    # How much curl had sent by then depends on timing.
     assert said == "413", said
     assert proxy.posts() == []
 
 
 def answer_meanwhile(line):
-    """The answer to what has been sent in part. Go's HTTP/1 server (Caddy) answers when it is not just waiting for
-    bytes: whoever sends goes on sending."""
+    """Returns the answer to an incomplete request. Go's HTTP/1 server (Caddy) does not answer while it waits for bytes,
+    so this keeps sending some."""
     for _ in range(1000):
         if select.select([line], [], [], 0.05)[0]:
             break
@@ -206,7 +206,7 @@ def tus_goes_on(proxy):
 
 
 def the_draft_is_answered_once(proxy):
-    """Without a 104, which some proxies take for the answer."""
+    """Checks that there is no 104, which some proxies would take for the final answer."""
     for version in (3, 6):
         answer = proxy.ask("POST", "/videos", variant(version), OWNER | {
             "Upload-Draft-Interop-Version": str(version),
@@ -215,7 +215,7 @@ def the_draft_is_answered_once(proxy):
 
 
 def many_share_a_line(proxy):
-    """Answers belong to their requests, on connections that the proxy keeps."""
+    """Checks that answers belong to their requests on connections that the proxy reuses."""
     for number in range(30):
         assert proxy.ask("PUT", "/videos", b"no video", OWNER).status == 422
         assert proxy.ask("GET", "/healthz").status == 200
@@ -240,7 +240,7 @@ def the_app_of_the_page_sends(proxy):
 
 
 def app(folder):
-    """The page's app, with a main of its own. FoundationNetworking is where URLSession is on Linux."""
+    """Builds the page's app, with a main for the test. On Linux, URLSession is in FoundationNetworking."""
     source = folder / "main.swift"
     source.write_text(
         "import FoundationNetworking\n" + block("From an app", "swift") + """
@@ -254,7 +254,7 @@ print(verdict.verdict ?? "none", verdict.problems.first?.code ?? verdict.post?.i
 
 
 def runs(program):
-    """It is there, and so is what it needs: it may be unpacked, and not installed."""
+    """Returns whether the program runs: it may be unpacked, but not installed, and lack libraries."""
     return shutil.which(program) and subprocess.run(
         [program, "version" if program == "caddy" else "-v"], capture_output=True).returncode == 0
 
@@ -268,14 +268,14 @@ CHECKS = [
 
 def main():
     global APP
-    # All that is asked is here.
+    # All requests go to this machine.
     os.environ["no_proxy"] = "*"
     passed, failed = 0, []
     with tempfile.TemporaryDirectory() as folder:
         APP = app(Path(folder))
         for kind, program in [(NginxOfThePage, "nginx"), (NginxByDefault, "nginx"), (Caddy, "caddy")]:
             if not runs(program):
-                print(f"SKIPPED: {kind.__name__}, as no {program} runs here")
+                print(f"SKIPPED: {kind.__name__}, because {program} does not run here")
                 continue
             for check in CHECKS:
                 with tempfile.TemporaryDirectory() as place:

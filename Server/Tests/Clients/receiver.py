@@ -1,4 +1,4 @@
-"""The other side of a webhook, by Standard Webhooks' own library."""
+"""A receiver of webhooks, with Standard Webhooks' own library."""
 
 import http.server
 import json
@@ -10,7 +10,7 @@ from standardwebhooks.webhooks import Webhook
 
 
 class Receiver:
-    """A program that is told of posts: takes what is signed, unless it is told to answer otherwise."""
+    """An HTTP server that receives events: accepts those with a valid signature, unless a test sets another status."""
 
     def __init__(self, secret, port=0):
         self.events, self.bad, self.status, self.hangs = [], [], 204, False
@@ -20,7 +20,7 @@ class Receiver:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if len(body) < int(self.headers["Content-Length"]):
-                    return  # Its server was killed.
+                    return  # The sending server was killed.
                 status = receiver.status(json.loads(body)) if callable(receiver.status) else receiver.status
                 if status < 300:
                     try:

@@ -1,4 +1,4 @@
-"""A reel-serve for tests: starts, kills and asks it. Nothing here knows how the server works inside."""
+"""Starts, kills and queries a reel-serve for tests, as a black box."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ KEY = "0123456789abcdef0123456789abcdef-test"
 
 
 class Server:
-    """One server of one library; the port stays when it is started again."""
+    """A server for one library; it keeps its port over restarts."""
 
     def __init__(self, program, folder, *options):
         self.program, self.folder, self.options = str(program), Path(folder), options
@@ -44,7 +44,7 @@ class Server:
 
         threading.Thread(target=read, args=[self.process.stderr], daemon=True).start()
         if listening.wait(120) and not any("listening" in line for line in self.log):
-            # Its log is over, and so is it, in a moment.
+            # Its log has ended, so the server is about to exit.
             self.process.wait(60)
         if not listening.is_set() or self.process.poll() is not None:
             raise RuntimeError("the server did not start: " + "".join(self.log[-5:]))
@@ -55,7 +55,7 @@ class Server:
         self.process.wait()
 
     def stop(self):
-        """As a service manager does; gives the exit code."""
+        """Stops the server as a service manager does; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(300)
 
@@ -71,14 +71,14 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def memory(self):
-        """Resident, in bytes."""
+        """Returns its resident memory, in bytes."""
         for line in open(f"/proc/{self.process.pid}/status"):
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise RuntimeError("no VmRSS")
 
     def ask(self, method, path, body=None, headers=None):
-        """One request on a connection of its own."""
+        """Sends a request on a new connection."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body=body, headers=headers or {})
@@ -95,19 +95,19 @@ class Server:
         return self.ask(method, path, body, {name: value for name, value in names.items() if value != "None"})
 
     def create(self, length, path="/uploads", **headers):
-        """The path of a new upload."""
+        """Creates an upload, and returns its path."""
         answer = self.tus("POST", path, Upload_Length=length, **headers)
         assert answer.status == 201, answer
         return self.path(answer)
 
     def path(self, answer):
-        """Of what was made; its address is one of this server."""
+        """Returns the path in a Location header, whose address must be this server's."""
         place = answer.headers["Location"]
         assert place.startswith((self.url + "/", "/")), place
         return place.removeprefix(self.url)
 
     def begin(self, method, path, **headers):
-        """A request that is only begun: its socket."""
+        """Sends the head of a request, and returns the socket."""
         line = socket.create_connection(("127.0.0.1", self.port), timeout=120)
         head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
         head += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -125,7 +125,7 @@ class Server:
                 return found
 
     def left(self):
-        """Names in the folder of uploads."""
+        """Returns the names in the folder of uploads."""
         return sorted(name for name in os.listdir(self.library / "uploads") if not name.startswith("."))
 
 
@@ -146,7 +146,7 @@ class Answer:
 
 
 def until(condition):
-    """Waits for what comes in time."""
+    """Waits for a condition, for up to two minutes."""
     end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, "it did not come"
@@ -154,13 +154,13 @@ def until(condition):
 
 
 def answer_of(line):
-    """What comes back on a raw socket, to its end or that of the answer."""
+    """Reads the answer from a raw socket."""
     reply = http.client.HTTPResponse(line)
     reply.begin()
     return Answer(reply.status, reply.headers, reply.read())
 
 
 def variant(number, clip="captioned.mp4", size=0):
-    """A video of its own: the clip, and a `free` box of at least `size` bytes with the number in it."""
+    """Returns a distinct video: the clip, and a `free` box of at least `size` bytes with the number in it."""
     filler = f"variant {number}".encode() + bytes(size)
     return (CLIPS / clip).read_bytes() + (8 + len(filler)).to_bytes(4, "big") + b"free" + filler

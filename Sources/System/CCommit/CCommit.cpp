@@ -1,6 +1,7 @@
-// SwiftPM remembers what a manifest said of git (`Context.gitInformation`) beyond the next commit, and a plugin would be
-// one more program to build and trust. The compiler itself can read the log of HEAD: the file is a dependency of this
-// one, so a build after a commit compiles it anew. Only the last line's commit gets into the program. C++ for constexpr.
+// Embeds the current commit. SwiftPM caches `Context.gitInformation` beyond the next commit, and a plugin would be one
+// more program to build and trust. So the compiler reads the log of HEAD: `#embed` makes that a dependency of this
+// file, which is therefore recompiled after a commit. Only the last line's commit gets into the program. C++, for
+// constexpr.
 #include "CCommit.h"
 
 #ifdef __has_embed
@@ -12,7 +13,7 @@
 namespace {
 
 struct Commit {
-  // SHA-256 has 64 digits.
+  // A SHA-256 commit has 64 digits.
   char digits[65];
 };
 
@@ -27,7 +28,7 @@ constexpr bool is_digit(unsigned char byte) {
   return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
 }
 
-// A line: the commit before, a space, the commit since, a space, who and when.
+// Each line: the old commit, a space, the new commit, a space, then who and when.
 constexpr Commit last_commit() {
   Commit commit{};
   unsigned long at = sizeof log;

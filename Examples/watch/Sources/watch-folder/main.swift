@@ -1,4 +1,4 @@
-// Ingests a folder, and prints the state of the view model, as a view of an app would draw it.
+// Ingests a folder, and prints the state of the view model, as an app's view would show it.
 //   watch-folder LIBRARY FOLDER
 
 import Observation

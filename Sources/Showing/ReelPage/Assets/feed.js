@@ -1,9 +1,9 @@
-// The posts, page by page. A page is a script that calls `reel.page`: from `file:` a browser reads no JSON.
+// The posts, page by page. A page is a script that calls `reel.page`, because browsers don't load JSON from `file:`.
 
-/** Pages that are kept in memory. */
+/** The number of pages kept in memory. */
 const PAGES_KEPT = 16;
 
-/** With trusted types, nothing but a page of this feed can become the address of a script. */
+/** With trusted types, only a page of this feed can become the address of a script. */
 const pageAddress = (() => {
   const address = (name) => `feed/${/^\d+\.js\?[\w.=&]+$/.test(name) ? name : "none"}`;
   if (!window.trustedTypes) return address;
@@ -15,11 +15,11 @@ class Feed {
   #pages = new Map();
   #waiting = new Map();
   #index = { count: 0, size: 1, revision: 0 };
-  /** The numbers of no post: `first` to `last`, and how many posts there are `below`. */
+  /** Ranges of numbers without posts: `first` to `last`, and how many posts there are `below`. */
   #gaps = [];
   #count = 0;
 
-  /** How many posts there are. */
+  /** The number of posts. */
   get count() {
     return this.#count;
   }
@@ -49,32 +49,32 @@ class Feed {
     wanted.resolve();
   }
 
-  /** The post that is `place` posts after the newest, null when there is none. Rejects when its page can't be loaded. */
+  /** Returns the post `place` posts after the newest; null if there is none. Rejects if its page can't be loaded. */
   async post(place) {
     const number = this.numberAt(place);
     const page = Math.ceil(number / this.#index.size);
     if (!this.#pages.has(page)) await this.#load(page);
     const posts = this.#pages.get(page);
-    // The one that was used last is dropped last.
+    // Moves the page to the end, because the least recently used one is dropped first.
     if (posts && this.#pages.delete(page)) this.#pages.set(page, posts);
     return posts?.get(number) ?? null;
   }
 
-  /** A post's number, counted from the oldest, which is 1: it stays when newer ones come. */
+  /** Returns a post's number, counted from the oldest, which is 1. It stays the same when newer posts come. */
   numberAt(place) {
     const older = this.#count - place - 1;
     const gap = this.#lastGap((gap) => gap.below <= older);
     return gap ? gap.last + 1 + older - gap.below : older + 1;
   }
 
-  /** The place of the post with `number`, counted from the newest, which is 0; of a number that no post has, NaN. */
+  /** Returns the place of the post with `number`, counted from the newest, which is 0; NaN if there is none. */
   placeOf(number) {
     const gap = this.#lastGap((gap) => gap.first <= number);
     if (gap && number <= gap.last) return NaN;
     return this.#count - (gap ? gap.below + number - gap.last : number);
   }
 
-  /** The last gap that `fits`, as all before it do. */
+  /** Returns the last gap that `fits`; all before it fit, too. */
   #lastGap(fits) {
     let [low, high] = [0, this.#gaps.length];
     while (low < high) {
@@ -99,7 +99,7 @@ class Feed {
     };
     script.onload = () => (this.#pages.has(page) ? script.remove() : fail());
     script.onerror = fail;
-    // The last page grows; the others change only when all were written anew. A cache that kept them tells them apart.
+    // The last page grows; the others change only if all are rewritten. The query keeps caches from mixing up versions.
     const posts = Math.min(this.#index.size, this.#index.count - (page - 1) * this.#index.size);
     script.src = pageAddress(`${page}.js?r=${this.#index.revision}&n=${posts}`);
     document.head.append(script);

@@ -1,13 +1,13 @@
 // All posts as pictures, row by row.
 
-/** Pixels: the words below a picture, and the space below them. */
+/** The height of the text below a picture and of the gap below that, in pixels. */
 const [WORDS, GAP] = [48, 12];
 
 class Grid {
   #scroller = document.getElementById("grid");
   #track;
   #columns = 1;
-  /** Called with the place of the first post in the window. */
+  /** Called with the place of the first post in view. */
   onMove = () => {};
 
   constructor() {
@@ -74,7 +74,7 @@ class Grid {
     item.setAttribute("role", "listitem");
     item.setAttribute("aria-posinset", String(place + 1));
     item.setAttribute("aria-setsize", String(feed.count));
-    // Whoever scrolls fast does not want all that flies by.
+    // Don't load tiles that only fly by during fast scrolling.
     setTimeout(() => link.isConnected && this.#fill(link, place), 60);
     return item;
   }

@@ -1,4 +1,4 @@
-// What is shown until there is a picture: a post's blurHash, or colours drawn from its id.
+// What is shown until there is a picture: a post's blurHash, or colors derived from its id.
 
 const BASE83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~";
 
@@ -24,7 +24,7 @@ const toSRGB = (value) => {
 
 const signedSquare = (value) => Math.sign(value) * value * value;
 
-/** The pixels of a blurHash (https://github.com/woltapp/blurhash, Algorithm.md); throws when it is none. */
+/** Returns the pixels of a blurHash (https://github.com/woltapp/blurhash, Algorithm.md); throws if it is not valid. */
 const decodeBlurHash = (hash, width, height) => {
   const flags = decode83(hash.slice(0, 1));
   const columns = (flags % 9) + 1;
@@ -53,7 +53,7 @@ const decodeBlurHash = (hash, width, height) => {
   return new ImageData(pixels, width, height);
 };
 
-/** Draws what stands for `post` onto a small canvas, which CSS stretches. */
+/** Draws the placeholder of `post` onto a small canvas, which CSS stretches. */
 const drawPlaceholder = (canvas, post) => {
   const context = canvas.getContext("2d");
   const [width, height] = [canvas.width, canvas.height] = [24, 32];
@@ -61,7 +61,7 @@ const drawPlaceholder = (canvas, post) => {
   try {
     if (post.blurHash) return context.putImageData(decodeBlurHash(post.blurHash, width, height), 0, 0);
   } catch {
-    // The colours then.
+    // Fall back to the colors.
   }
   let seed = 0;
   for (const character of post.id ?? "") seed = (seed * 31 + character.charCodeAt(0)) >>> 0;
@@ -73,7 +73,7 @@ const drawPlaceholder = (canvas, post) => {
   context.fillRect(0, 0, width, height);
 };
 
-/** `text` as the address of media, null when a browser should not follow it. */
+/** Returns `text` as the address of media; null if a browser should not follow it. */
 const mediaAddress = (text) => {
   if (!text) return null;
   try {
@@ -84,7 +84,7 @@ const mediaAddress = (text) => {
   }
 };
 
-/** Shows a post's poster in `image` once it is there; where it is gone, what stands for it stays. */
+/** Shows a post's poster in `image` once it is loaded. If it is gone, the placeholder stays. */
 const showPoster = (image, post) => {
   const address = mediaAddress(post.posterURL);
   if (!address) return;

@@ -27,7 +27,7 @@ class Player {
       settle: (place) => this.#settle(place),
     });
     this.#scroller.addEventListener("scrollend", () => this.#arrive());
-    // Who scrolls by hand goes where they like.
+    // Scrolling by hand cancels a scroll to a post.
     for (const event of ["wheel", "touchstart"]) {
       this.#scroller.addEventListener(event, () => (this.#goal = null), { passive: true });
     }
@@ -59,7 +59,7 @@ class Player {
     this.#track.open(0, 0);
   }
 
-  /** On to the post `steps` below, or above. */
+  /** Moves `steps` posts down, or up if negative. */
   step(steps) {
     this.go((this.#goal ?? this.place) + steps);
   }
@@ -88,7 +88,7 @@ class Player {
     this.#current?.skip(seconds);
   }
 
-  /** Called by a slide that the player shows, whenever its video goes on. */
+  /** Called by a slide whenever its video progresses or changes its state. */
   follow(slide) {
     if (slide !== this.#current) return;
     const { duration, currentTime } = slide.progress;
@@ -104,7 +104,7 @@ class Player {
     this.#playButton.classList.toggle("playing", isPlaying);
   }
 
-  /** A scroll that something came in the way of is made good. */
+  /** Completes a scroll that was interrupted. */
   #arrive() {
     const goal = this.#goal;
     this.#goal = null;
@@ -127,11 +127,11 @@ class Player {
     if (!shown) return;
     document.getElementById("newer").disabled = place === 0;
     document.getElementById("older").disabled = place === feed.count - 1;
-    // A screen reader reads what has the focus.
+    // A screen reader reads the element with the focus.
     if (hadFocus) shown.element.focus({ preventScroll: true });
-    // Who asked for less motion starts each video by hand.
+    // With reduced motion, users start each video by hand.
     if (!calm.matches) {
-      // In a tab that nobody sees it begins once somebody does.
+      // In a hidden tab, it starts once the tab is visible.
       if (document.hidden) this.#wasPlaying = true;
       else shown.play();
     }

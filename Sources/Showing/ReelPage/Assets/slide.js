@@ -41,7 +41,7 @@ class Slide {
     return { duration, currentTime: this.#video.currentTime };
   }
 
-  /** So many posts away from the one that is shown: only what is near is loaded. */
+  /** Sets the distance from the post that is shown: only near posts are loaded. */
   approach(distance) {
     this.#distance = distance;
     const isShown = distance === 0;
@@ -55,7 +55,7 @@ class Slide {
     this.#attach();
     if (!this.#video.hasAttribute("src")) return;
     this.#video.muted = this.#player.isMuted;
-    // A browser may refuse; then the button says so.
+    // The browser may refuse to play; then the button shows that.
     this.#video.play().catch(() => this.#player.follow(this));
   }
 
@@ -78,7 +78,7 @@ class Slide {
     if (duration > 0) this.#video.currentTime = Math.max(0, Math.min(duration - 0.1, currentTime + seconds));
   }
 
-  /** Gives back what the video holds: a decoder, and what was loaded. */
+  /** Frees the video's decoder and loaded data. */
   release() {
     this.#isGone = true;
     this.#detach();
@@ -170,7 +170,7 @@ class Slide {
     if (this.#stage.classList.contains("failed")) return;
     this.#stage.classList.add("failed");
     this.#detach();
-    const text = make("p", "trouble", "The video can't be played: it is gone, or not in a form that this browser plays.");
+    const text = make("p", "trouble", "This video can't be played: it is gone, or in a format that this browser does not support.");
     text.setAttribute("role", "status");
     this.#stage.append(text);
     this.#player.follow(this);

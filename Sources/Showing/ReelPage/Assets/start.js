@@ -1,9 +1,9 @@
-// What leads where: the address, the keys, the two views.
+// Navigation: the address, the keys, and the two views.
 
-/** Posts that are looked at for one to begin with. */
+/** How many posts are examined to find one to open with. */
 const MOST_LOOKED_AT = 100;
 
-/** The place of the newest post that browsers play; where none soon is, of the newest. */
+/** Returns the place of the newest post that browsers play; if none of the first ones is, that of the newest. */
 const opening = async () => {
   for (let place = 0; place < Math.min(feed.count, MOST_LOOKED_AT); place++) {
     const post = await feed.post(place).catch(() => null);
@@ -35,7 +35,7 @@ const start = () => {
     clearTimeout(later);
     const address = location.hash;
     later = setTimeout(() => {
-      // Another address that nobody has followed yet stays.
+      // Don't replace an address that has changed meanwhile and was not followed yet.
       if (location.hash === address && !isGrid()) history.replaceState(null, "", `#p${feed.numberAt(place)}`);
     }, 400);
     feed.post(place).then((post) => {
@@ -105,7 +105,7 @@ const start = () => {
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.matches("input")) return;
     if (event.key === "g" || (event.key === "Escape" && isGrid())) return toggleView();
-    // A key that works on what has the focus keeps its meaning there.
+    // A key that acts on the focused element keeps its meaning there.
     const isOfTarget = event.key === " " && target.matches("button, a");
     const action = isGrid() || isOfTarget ? null : keys[event.key];
     if (!action) return;
@@ -116,12 +116,12 @@ const start = () => {
   if (location.hash) return follow();
   opening().then((place) => {
     first = place;
-    // Who has gone elsewhere meanwhile stays there.
+    // If the user has navigated meanwhile, stay there.
     if (!isGrid() && !document.querySelector(".slide")) follow();
   });
 };
 
 // `feed/index.js` comes after this script, and calls `reel.index`.
 document.querySelector('script[src="feed/index.js"]')?.addEventListener("error", () => {
-  document.body.append(make("p", "notice", "feed/index.js is missing beside this page: write it again with reel page."));
+  document.body.append(make("p", "notice", "feed/index.js is missing next to this page. Write the page again with reel page."));
 });

@@ -1,6 +1,6 @@
-// A scrolled list of any length, of which only the rows near the window are in the page.
+// A scrolling list of any length; only the rows near the visible part are in the page.
 
-/** Pixels; browsers cut an element off beyond some 17 million. */
+/** In pixels. Browsers limit the height of an element to some 17 million. */
 const TALLEST = 8_000_000;
 
 class Track {
@@ -15,8 +15,8 @@ class Track {
 
   /**
    * @param scroller the element that scrolls; its only child holds the rows.
-   * @param options `reach`: rows beyond the window; `rowHeight()`; `make(row)`: an element;
-   *   `leave(element)`: it goes; `settle(row)`: the row in the window has changed.
+   * @param options `reach`: rows kept beyond the visible ones; `rowHeight()`; `make(row)`: returns an element;
+   *   `leave(element)`: it is removed; `settle(row)`: the visible row has changed.
    */
   constructor(scroller, options) {
     this.#scroller = scroller;
@@ -34,17 +34,17 @@ class Track {
     new ResizeObserver(() => this.layOut()).observe(scroller);
   }
 
-  /** The row that is nearest to the window's top. */
+  /** The row nearest to the top of the visible part. */
   get row() {
     return this.#shown;
   }
 
-  /** The element of a row, when it is in the page. */
+  /** Returns the element of a row; null if it is not in the page. */
   element(row) {
     return this.#rows.get(row) ?? null;
   }
 
-  /** Begins with `count` rows, at `row`. */
+  /** Starts over with `count` rows, at `row`. */
   open(count, row) {
     for (const element of this.#rows.values()) this.#remove(element);
     this.#rows.clear();
@@ -54,7 +54,7 @@ class Track {
     this.#place();
   }
 
-  /** After a change of the window's size: the same row is at its top. */
+  /** Called after a change of size; keeps the same row at the top. */
   layOut() {
     const height = Math.max(1, this.#options.rowHeight());
     if (!this.#scroller.clientHeight || height === this.#height) return this.#fill();
@@ -77,7 +77,7 @@ class Track {
     return Math.max(16, Math.floor(TALLEST / this.#height));
   }
 
-  /** Lays the track out around the row that is shown, and scrolls there. */
+  /** Lays out the track around the row that is shown, and scrolls there. */
   #place() {
     const held = Math.min(this.#count, this.#held);
     this.#first = Math.max(0, Math.min(this.#shown - Math.floor(held / 2), this.#count - held));
@@ -115,7 +115,7 @@ class Track {
       const element = this.#options.make(row);
       this.#rows.set(row, element);
       this.#position(element, row);
-      // In the order of the list, which is the order in which they are read out and tabbed through.
+      // Keep the order of the list, because screen readers and the Tab key follow it.
       const next = [...this.#rows].filter(([other]) => other > row).sort(([a], [b]) => a - b)[0];
       this.#track.insertBefore(element, next ? next[1] : null);
     }

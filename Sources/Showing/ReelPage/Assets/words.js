@@ -1,9 +1,9 @@
-// Facts as people read them, and elements made of text: nothing here or elsewhere is parsed as markup.
+// Formats facts for people, and makes elements from text. Nothing, here or elsewhere, is parsed as markup.
 
 const number = new Intl.NumberFormat("en");
 const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 
-/** `<tag class=…>` with text or children. */
+/** Returns `<tag class=…>` with text or children. */
 const make = (tag, className, ...children) => {
   const element = document.createElement(tag);
   if (className) element.className = className;
@@ -11,7 +11,7 @@ const make = (tag, className, ...children) => {
   return element;
 };
 
-/** A text of a stranger's: it runs in its own direction and turns nothing around it. */
+/** Returns an element with untrusted text, which has its own direction and does not affect that of its surroundings. */
 const makeForeign = (tag, className, text) => {
   const element = make(tag, className, text);
   element.dir = "auto";
@@ -33,7 +33,7 @@ const bytes = (count) => {
   return `${unit && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 };
 
-/** Codecs by FFmpeg's names, as people know them; others keep that name. */
+/** The common names of codecs, by FFmpeg's names. Others keep FFmpeg's. */
 const CODECS = new Map(Object.entries({
   av1: "AV1", dnxhd: "DNxHD", ffv1: "FFV1", flv1: "Sorenson Spark", h263: "H.263", h264: "H.264", hevc: "HEVC",
   mjpeg: "Motion JPEG", mpeg1video: "MPEG-1", mpeg2video: "MPEG-2", mpeg4: "MPEG-4", prores: "ProRes", theora: "Theora",
@@ -42,7 +42,7 @@ const CODECS = new Map(Object.entries({
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
-/** What a post is, as pairs of a label and a text; what is unknown is left out. */
+/** Returns a post's known facts, as pairs of a label and a text. */
 const facts = (post) => {
   const list = [];
   if (isNumber(post.duration)) list.push(["Length", clock(post.duration)]);
@@ -60,7 +60,7 @@ const dayOf = (post) => {
   return Number.isNaN(time) ? null : day.format(time);
 };
 
-/** Its caption, or its file's name where the feed tells that; null where it has neither. */
+/** Returns a post's caption, or its file's name if the feed has it; null if there is neither. */
 const nameOf = (post) => post.caption || post.sourceName || null;
 
 const titleOf = (post) => {
@@ -71,13 +71,13 @@ const titleOf = (post) => {
 const PLAYED_FILES = new Set(["m4v", "mov", "mp4", "webm"]);
 const PLAYED_CODECS = new Set(["av1", "h264", "vp8", "vp9"]);
 
-/** Whether browsers in general play it, as far as its post tells. */
+/** Returns whether browsers in general play the video, as far as its post says. */
 const isPlayed = (post) =>
   PLAYED_FILES.has(post.videoFileExtension) && (!post.videoCodec || PLAYED_CODECS.has(post.videoCodec));
 
 const authorOf = (post) => post.autherName || post.author || null;
 
-/** What a screen reader says of a post, beside its position. */
+/** Returns what a screen reader says about a post, besides its position. */
 const spoken = (post) => {
   const length = nameOf(post) && isNumber(post.duration) ? `, ${clock(post.duration)}` : "";
   const author = authorOf(post);
