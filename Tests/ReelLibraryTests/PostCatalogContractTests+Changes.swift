@@ -83,7 +83,7 @@ extension PostCatalogContractTests {
       // Published again, it is a post, also for another store.
       let again = try #require(
         try await catalog.publish(
-          sketch.request(publication, again: true, arrived: arrived), with: sketch))
+          sketch.request(publication, arrived: arrived, again: true), with: sketch))
       #expect(again.id != post.id)
       let elsewhere = sketch.publication(arrived, to: "file:///other")
       #expect(try await catalog.claim(sketch.request(elsewhere)).removed == nil)

@@ -186,7 +186,7 @@ struct MovieFragments: Hashable {
           ? [start..<told.dataEnd]
           : fragment.someSamples(defaultSize: run.defaultSize, moof: part.box.start, behind: before, of: file)
         let isFull = places[fragment.id].map { $0.count >= Self.mostPlaces } ?? false
-        places[fragment.id, default: []] += some.prefix(isFull ? 1 : some.count)
+        places[fragment.id, default: []] += some.suffix(isFull ? 1 : some.count)
       }
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
@@ -529,7 +529,7 @@ private struct TrackFragment {
   private static let headerFlags = 0x03_003B
   private static let runFlags = 0x0F05
   private static let mostSamples = 1 << 20
-  /// About the number of samples of a run that are searched for a location; at most twice as many.
+  /// About the number of samples of a run from which those to be searched for a location are chosen.
   private static let mostPlaces = 64
 
   /// Returns nil without a header, or if that is not as long as its flags say.
@@ -592,7 +592,8 @@ private struct TrackFragment {
     return found
   }
 
-  /// The places of samples, evenly spaced among all of them. Each text is searched by itself, not joined to the next.
+  /// The places of samples: the first ones, the last one of each run, and some that are spread evenly between them. Each
+  /// text is searched by itself, not joined to the next.
   func someSamples(
     defaultSize: Int64, moof: Int64, behind: Int64, of file: some ByteReading
   ) -> [Range<Int64>] {
@@ -614,9 +615,10 @@ private struct TrackFragment {
       count > 0, count <= mostSamples, start >= 0
     else { return start }
     let step = max(1, count / mostPlaces)
+    func isPlace(_ number: Int) -> Bool { number < 8 || number % step == 0 || number == count - 1 }
     guard flags & 0x200 != 0 else {
       guard size > 0 else { return start }
-      for number in stride(from: 0, to: count, by: step) {
+      for number in 0..<count where isPlace(number) {
         let place = start.addingClamped(Int64(number) * size)
         found.append(place..<place.addingClamped(size))
       }
@@ -628,7 +630,7 @@ private struct TrackFragment {
     var place = start
     for (number, row) in stride(from: flags & 0x100 != 0 ? 4 : 0, to: table.count, by: width).enumerated() {
       let end = place.addingClamped(Int64(table.number(at: row, bytes: 4) ?? 0))
-      if number % step == 0, place < end { found.append(place..<end) }
+      if isPlace(number), place < end { found.append(place..<end) }
       place = end
     }
     return place

@@ -263,8 +263,8 @@ package final class ChangeReport: Sendable {
   private func leftOver(_ failure: FileFailure) -> String {
     // Another process has resumed the change, and the post may be in the feed again.
     if failure.code == .catalog(.leaseLost) { return "" }
-    if case .removal = kind { return "; it has left the feed anyway, and reel prune will finish the removal" }
-    return failure.isCancellation ? "; reel prune will finish it" : ""
+    if case .removal = kind { return "; it has left the feed anyway, and reel prune tries the removal again" }
+    return failure.isCancellation ? "; reel prune tries it again" : ""
   }
 
   private var done: String {

@@ -193,7 +193,8 @@ extension S3Client {
     guard let head = try await head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) accepted \(key), but does not have it now: try again, and check its address if it happens again"
+        "\(store.destination) accepted \(key), but does not show it: try again, and check its address if it happens "
+          + "again"
       ).ofWhole(.notShown)
     }
     if size == source.size {
@@ -306,8 +307,11 @@ extension S3Client {
     guard !isStuck, page.isWhole || page.next != nil else {
       throw UploadError(
         .rejected,
-        "\(store.destination) keeps sending pages of its list of objects that lead no further: it must support ListObjectsV2, or continue "
-          + "after a name (start-after)")
+        "\(store.destination) "
+          + (isStuck
+            ? "keeps sending the same page of its list of objects"
+            : "does not say how its list of objects continues")
+          + ": it must support ListObjectsV2, or continue after a name (start-after)")
     }
     return page
   }

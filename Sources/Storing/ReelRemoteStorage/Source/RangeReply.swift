@@ -184,7 +184,7 @@ struct RangeAnswer: Sendable {
 
   static let changed = SourceError(
     .sourceChanged,
-    "it changed while Reel was reading it; wait until whoever writes it is done, then try again")
+    "it changed while Reel was reading it; wait until its writer has finished, then try again")
 }
 
 extension HTTPReply {
