@@ -135,7 +135,7 @@ private struct Stage: Sendable {
   let scene: PublishScene
 
   /// Only a stall takes this long, however busy the machine is.
-  static let patience = Duration.seconds(60)
+  static let patience = Duration.seconds(600)
 
   init(_ campaign: FaultCampaign, seed: UInt64) async throws {
     store = try await campaign.makeStore()

@@ -190,7 +190,13 @@ private struct ServerBehindProxy: StoreBehindProxy {
       ) { $0.update(bufferPointer: $1) }
       objects.append((name, ContentDigest(sha256: hash.finalize())))
     }
-    return StoreContents(objects: objects, unfinished: try await names("Upload", [("uploads", "")]))
+    // A list may be outdated for a moment. What is really left behind stays in it.
+    var unfinished = try await names("Upload", [("uploads", "")])
+    for _ in 0..<20 where !unfinished.isEmpty {
+      try await Task.sleep(for: .milliseconds(100))
+      unfinished = try await names("Upload", [("uploads", "")])
+    }
+    return StoreContents(objects: objects, unfinished: unfinished)
   }
 
   private func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
