@@ -34,14 +34,17 @@ enum RemovalTable {
   ) throws -> Stored? {
     try db.row(
       """
-      WITH ours (number) AS (
-        SELECT number FROM intent WHERE digest = ?1 AND author = ?2
-        UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
-      )
       \(columns) FROM removal
-      WHERE intent IN ours
+      WHERE intent IN (
+          SELECT number FROM intent WHERE digest = ?1 AND author = ?2
+          UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
+        )
         AND NOT EXISTS (
-          SELECT 1 FROM ours JOIN post ON post.intent = ours.number WHERE post.createdAt >= removal.removedAt)
+          SELECT 1 FROM intent JOIN post ON post.intent = intent.number
+          WHERE digest = ?1 AND author = ?2 AND post.createdAt >= removal.removedAt)
+        AND NOT EXISTS (
+          SELECT 1 FROM arrival JOIN intent ON number = arrival.intent JOIN post ON post.intent = number
+          WHERE arrival.digest = ?1 AND author = ?2 AND post.createdAt >= removal.removedAt)
       ORDER BY removal.intent DESC LIMIT 1
       """, [digest.bytes, author]
     ) { try Stored($0) }
