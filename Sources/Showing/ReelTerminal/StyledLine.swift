@@ -50,7 +50,9 @@ struct StyledLine: Hashable, Sendable {
     for span in spans where room > 0 {
       // A span that fits exactly is cut, too: more follows, for which the mark stands.
       let isLast = DisplayWidth.columns(of: span.text) >= room
-      let text = isLast ? DisplayWidth.cuttingEnd(span.text + " ", to: room, mark: mark) : span.text
+      let isFull = isLast && !cut.spans.isEmpty && room == DisplayWidth.columns(of: mark)
+      let text =
+        isFull ? mark : isLast ? DisplayWidth.cuttingEnd(span.text + " ", to: room, mark: mark) : span.text
       cut.spans.append(Span(text: text, style: span.style))
       room = isLast ? 0 : room - DisplayWidth.columns(of: text)
     }
