@@ -129,6 +129,21 @@ import Testing
   }
 
   @Test(
+    "credentials without a readable expiration are not used",
+    arguments: [("2027-01-15T08:00:00.500Z", 1_800_000_000.5), ("soon", nil)] as [(String, Double?)])
+  func expiration(_ text: String, _ seconds: Double?) async throws {
+    let answer = Self.answer.replacing("2027-01-15T08:00:00Z", with: text)
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(answer.utf8)) }
+    let source = EndpointCredentials(
+      transport: transport, environment: ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/x"])
+    guard let seconds else {
+      await #expect(throws: UploadError.self) { try await source.container() }
+      return
+    }
+    #expect(try await source.container().expires == Date(timeIntervalSince1970: seconds))
+  }
+
+  @Test(
     "the address of a container's endpoint is requested exactly as written",
     arguments: [
       ("http://127.0.0.1:9/creds/", "/creds/"), ("http://127.0.0.1:9/creds", "/creds"),

@@ -127,9 +127,12 @@ public struct EndpointCredentials: Sendable {
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(body)) else {
       throw Self.none(who, "its answer contains no credentials")
     }
+    guard let expires = ISOTime.date(answer.Expiration) else {
+      throw Self.none(who, "its answer does not say when the credentials expire")
+    }
     return S3Credentials(
       keyID: answer.AccessKeyId, secret: Secret(answer.SecretAccessKey), token: Secret(answer.Token),
-      expires: try? Date(answer.Expiration, strategy: .iso8601))
+      expires: expires)
   }
 
   private static func failure(_ failure: HTTPFailure, _ who: String) -> UploadError {
