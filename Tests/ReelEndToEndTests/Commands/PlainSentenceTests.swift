@@ -96,7 +96,7 @@ struct PlainSentenceTests {
     _ = try await shell(bench, "rm 'reel status'/catalog.sqlite*")
     let lost = try await ReelBinary.run(["feed"] + library, in: bench.folder)
     #expect(lost.status == 1 && lost.errors.contains("(reel doctor --library \(word) --rebuild)"), "\(lost)")
-    #expect(lost.errors.contains("/reel status/catalog.sqlite is gone"), "\(lost)")
+    #expect(lost.errors.contains("/reel status/catalog.sqlite is missing"), "\(lost)")
   }
 
   @Test("a value joined to its flag is not a file", arguments: ["-o=x.jpg", "-o=./x.jpg", "-o=h.jpg"])
