@@ -91,13 +91,25 @@ struct FileDisclosures {
     let kind = parameters.codec_type
     let isCoded = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
     guard kind != AVMEDIA_TYPE_VIDEO || isCoded else { return }
-    let fragments = iso?.fragmentTable?.places[UInt32(truncatingIfNeeded: stream.pointee.id)] ?? []
     let entries = numbers(of: Int(avformat_index_get_entries_count(stream)), kind) { number in
       avformat_index_get_entry(stream, Int32(number)).map { $0.pointee.flags & AVINDEX_KEYFRAME != 0 }
         ?? false
     }
     let samples = entries.compactMap { Self.place(of: Int32($0), in: stream) }
-    look(at: samples + numbers(of: fragments.count, kind).map { fragments[$0] }, kind, Self.format(stream))
+    let track = UInt32(truncatingIfNeeded: stream.pointee.id)
+    look(at: samples + inFragments(track, kind, iso?.fragmentTable), kind, Self.format(stream))
+  }
+
+  /// Returns some of a track's samples in fragments; of video, the beginnings of fragments, which are key frames.
+  private func inFragments(
+    _ track: UInt32, _ kind: AVMediaType, _ fragments: MovieFragments?
+  ) -> [Range<Int64>] {
+    if kind == AVMEDIA_TYPE_VIDEO {
+      let places = fragments?.places[track] ?? []
+      return numbers(of: places.count, kind).map { places[$0] }
+    }
+    let runs = fragments?.sampleRuns[track] ?? []
+    return runs.ranges(of: numbers(of: runs.samples, kind), in: source)
   }
 
   /// Looks at samples of Matroska, whose index does not list them: at the blocks that were read, by the type of their

@@ -68,9 +68,11 @@ struct MovieFragments: Hashable {
 
   /// The samples of each track, by its ID.
   private(set) var runs: [UInt32: Run] = [:]
-  /// The ranges of each track's media data in the fragments, in their order: one for each fragment of video or sound,
-  /// some of the samples of other tracks. They are kept apart from ``runs``, which are copied.
+  /// The ranges of the media data of each track of video and sound, one for each fragment, in their order. They are kept
+  /// apart from ``runs``, which are copied.
   private(set) var places: [UInt32: [Range<Int64>]] = [:]
+  /// The runs of samples of each other track, in their order.
+  private(set) var sampleRuns: [UInt32: [SampleRun]] = [:]
   private(set) var faults: Set<Fault> = []
   /// Whether samples of the last fragment are beyond the end of the file.
   private(set) var endsBeyondFile = false
@@ -87,8 +89,6 @@ struct MovieFragments: Hashable {
   /// The most durations of samples that are told apart.
   fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
-  /// The number of places of a track after which each fragment adds only one.
-  private static let mostPlaces = 1 << 15
 
   /// How far apart from the first track the others were when first compared, by the ID of the track, in seconds.
   private var skews: [UInt32: Double] = [:]
@@ -170,7 +170,7 @@ struct MovieFragments: Hashable {
         faults.insert(.track)
         continue
       }
-      let (start, before) = (fragment.base ?? run.next, behind)
+      let start = fragment.base ?? run.next
       var even = run.even
       even.begin(at: start)
       let told = fragment.samples(
@@ -180,13 +180,10 @@ struct MovieFragments: Hashable {
         faults.insert(.shape)
         continue
       }
-      if let start = told.dataStart, start >= 0, start < told.dataEnd {
-        let some =
-          chosen.contains(fragment.id)
-          ? [start..<told.dataEnd]
-          : fragment.someSamples(defaultSize: run.defaultSize, moof: part.box.start, behind: before, of: file)
-        let isFull = places[fragment.id].map { $0.count >= Self.mostPlaces } ?? false
-        places[fragment.id, default: []] += some.suffix(isFull ? 1 : some.count)
+      if !chosen.contains(fragment.id) {
+        sampleRuns[fragment.id, default: []] += told.runs
+      } else if let start = told.dataStart, start >= 0, start < told.dataEnd {
+        places[fragment.id, default: []].append(start..<told.dataEnd)
       }
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
@@ -491,6 +488,7 @@ private struct TrackFragment {
     var count: Int64 = 0
     var ticks: Int64 = 0
     var bytes: Int64 = 0
+    var runs: [SampleRun] = []
     var steps: [Int64: Int64] = [:]
     /// Where the media data of the first samples begins, and that of the last ones ends.
     var dataStart: Int64?
@@ -527,10 +525,6 @@ private struct TrackFragment {
 
   /// The flags that are defined.
   private static let headerFlags = 0x03_003B
-  private static let runFlags = 0x0F05
-  private static let mostSamples = 1 << 20
-  /// About the number of samples of a run from which those to be searched for a location are chosen.
-  private static let mostPlaces = 64
 
   /// Returns nil without a header, or if that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
@@ -583,100 +577,45 @@ private struct TrackFragment {
     var found = Samples(dataEnd: origin, even: even)
     for run in runs {
       let before = found.bytes
-      let start = Self.offset(of: run, file).map { origin.addingClamped($0) } ?? found.dataEnd
-      guard Self.add(run, header.step ?? defaultStep, header.size ?? defaultSize, of: file, to: &found)
-      else { return nil }
+      let start = SampleRunTable.offset(in: run, file).map { origin.addingClamped($0) } ?? found.dataEnd
+      let (step, size) = (header.step ?? defaultStep, header.size ?? defaultSize)
+      guard let table = SampleRunTable(run, of: file), Self.add(table, step, size, of: file, to: &found)
+      else {
+        return nil
+      }
+      found.runs.append(SampleRun(start: start, size: size, table: table))
       found.dataStart = found.dataStart ?? start
       found.dataEnd = start.addingClamped(found.bytes - before)
     }
     return found
   }
 
-  /// The places of samples: the first ones, the last one of each run, and some that are spread evenly between them. Each
-  /// text is searched by itself, not joined to the next.
-  func someSamples(
-    defaultSize: Int64, moof: Int64, behind: Int64, of file: some ByteReading
-  ) -> [Range<Int64>] {
-    let origin = header.origin ?? (header.startsAtFragment ? moof : behind)
-    var (found, end): ([Range<Int64>], Int64) = ([], origin)
-    for run in runs {
-      let start = Self.offset(of: run, file).map { origin.addingClamped($0) } ?? end
-      end = Self.addSamples(of: run, from: start, header.size ?? defaultSize, file, to: &found)
-    }
-    return found
-  }
-
-  /// - Returns: where the last sample ends.
-  private static func addSamples(
-    of run: ISOBox, from start: Int64, _ size: Int64, _ file: some ByteReading, to found: inout [Range<Int64>]
-  ) -> Int64 {
-    let head = file.bytes(at: run.contents, count: 8)
-    guard let flags = head.number(at: 0, bytes: 4), let count = head.number(at: 4, bytes: 4).map({ Int($0) }),
-      count > 0, count <= mostSamples, start >= 0
-    else { return start }
-    let step = max(1, count / mostPlaces)
-    func isPlace(_ number: Int) -> Bool { number < 8 || number % step == 0 || number == count - 1 }
-    guard flags & 0x200 != 0 else {
-      guard size > 0 else { return start }
-      for number in 0..<count where isPlace(number) {
-        let place = start.addingClamped(Int64(number) * size)
-        found.append(place..<place.addingClamped(size))
-      }
-      return start.addingClamped(Int64(count) * size)
-    }
-    let first = 8 + (flags & 1 != 0 ? 4 : 0) + (flags & 4 != 0 ? 4 : 0)
-    let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
-    let table = file.bytes(at: run.contents + Int64(first), count: width * count)
-    var place = start
-    for (number, row) in stride(from: flags & 0x100 != 0 ? 4 : 0, to: table.count, by: width).enumerated() {
-      let end = place.addingClamped(Int64(table.number(at: row, bytes: 4) ?? 0))
-      if isPlace(number), place < end { found.append(place..<end) }
-      place = end
-    }
-    return place
-  }
-
-  /// Returns the offset of its media data from the origin, if it states one.
-  private static func offset(of run: ISOBox, _ file: some ByteReading) -> Int64? {
-    guard let flags = file.bigEndian(at: run.contents, width: 4), flags & 1 != 0 else { return nil }
-    return file.bigEndian(at: run.contents + 8, width: 4).map { Int64(Int32(truncatingIfNeeded: $0)) }
-  }
-
   private static func add(
-    _ box: ISOBox, _ step: Int64, _ size: Int64, of file: some ByteReading, to found: inout Samples
+    _ run: SampleRunTable, _ step: Int64, _ size: Int64, of file: some ByteReading, to found: inout Samples
   ) -> Bool {
-    let head = file.bytes(at: box.contents, count: 8)
-    guard let flags = head.number(at: 0, bytes: 4).map({ $0 & 0xFF_FFFF }),
-      let count = head.number(at: 4, bytes: 4),
-      flags & ~runFlags == 0, count <= mostSamples
-    else { return false }
-    let start = 8 + (flags & 1 != 0 ? 4 : 0) + (flags & 4 != 0 ? 4 : 0)
-    let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
-    guard box.end - box.contents == Int64(start + width * count) else { return false }
-    found.count += Int64(count)
+    let count = Int64(run.count)
+    found.count += count
     var time = found.ticks
-    if flags & 0x100 == 0 {
-      found.note(step, Int64(count))
+    if !run.hasSteps {
+      found.note(step, count)
       if count > 1 { found.commonSteps.insert(step) }
     }
-    if flags & 0x200 == 0 { found.bytes += Int64(count) * size }
-    guard width > 0, flags & 0xB00 != 0 else { return true }
-    let table = file.bytes(at: box.contents + Int64(start), count: width * count)
-    guard table.count == width * count else { return false }
-    let sizeAt = flags & 0x100 != 0 ? 4 : 0
+    if !run.hasSizes { found.bytes += count * size }
+    guard run.hasSteps || run.hasSizes || run.hasOffsets else { return true }
+    guard let table = run.rows(run.count, of: file) else { return false }
     table.withUnsafeBytes { bytes in
       func number(_ place: Int) -> UInt32 {
         UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
       }
-      for place in stride(from: 0, to: table.count, by: width) {
-        if flags & 0x100 != 0 { found.note(Int64(number(place)), 1) }
-        if flags & 0x200 != 0 { found.bytes += Int64(number(place + sizeAt)) }
+      for row in stride(from: 0, to: table.count, by: run.width) {
+        if run.hasSteps { found.note(Int64(number(row)), 1) }
+        if run.hasSizes { found.bytes += Int64(number(row + run.sizePlace)) }
       }
-      guard flags & 0x800 != 0 else { return }
-      for place in stride(from: 0, to: table.count, by: width) {
-        let offset = Int64(Int32(bitPattern: number(place + width - 4)))
+      guard run.hasOffsets else { return }
+      for row in stride(from: 0, to: table.count, by: run.width) {
+        let offset = Int64(Int32(bitPattern: number(row + run.width - 4)))
         found.note(offset: offset, at: time)
-        time = time &+ (flags & 0x100 != 0 ? Int64(number(place)) : step)
+        time = time &+ (run.hasSteps ? Int64(number(row)) : step)
       }
     }
     return true
