@@ -107,7 +107,10 @@ private struct SocketAddress {
     if result == 0 { return true }
     guard errno == EINPROGRESS else { return false }
     var waiting = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
-    guard poll(&waiting, 1, milliseconds) == 1 else { return false }
+    // Anew after a signal: no answer would speak against the network.
+    var ready = poll(&waiting, 1, milliseconds)
+    while ready < 0, errno == EINTR { ready = poll(&waiting, 1, milliseconds) }
+    guard ready == 1 else { return false }
     var (error, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
     return getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0
   }

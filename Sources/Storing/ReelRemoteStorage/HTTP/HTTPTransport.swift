@@ -114,7 +114,7 @@ public struct HTTPRules: Hashable, Sendable {
 
   /// Whether requests to `origin` may go through a proxy, an explicit one or the environment's.
   func mayUseProxy(for origin: HTTPOrigin) -> Bool {
-    bypassesProxies(origin) ? false : proxy != nil || ProxyEnvironment.namesProxy(forHTTPS: origin.isSecure)
+    !bypassesProxies(origin) && (proxy != nil || ProxyEnvironment.namesProxy(forHTTPS: origin.isSecure))
   }
 
   /// Whether requests to `origin` use no proxy, whatever the environment names.
