@@ -71,7 +71,7 @@ struct FrameSeries {
     let size = frames.last.map { " of \($0.picture.width)x\($0.picture.height)" } ?? ""
     return PosterError(
       .memoryLimit,
-      "\(count) pictures\(size) are more than a sheet has room for; ask for fewer, or smaller ones"
+      "a sheet has no room for \(count) pictures\(size); ask for fewer or smaller ones"
     )
   }
 

@@ -225,5 +225,5 @@ final class PictureDecoder {
 
 extension PosterError {
   static let noMemory = PosterError(
-    .memoryLimit, "its pictures ask for more memory than a file may have; it is damaged, or too large")
+    .memoryLimit, "its pictures need more memory than one file may use; it is damaged or too large")
 }

@@ -117,12 +117,12 @@ package struct PictureReader {
     of video: OpenedVideo, side: Int, mayTakeCover: Bool
   ) throws(PosterError) -> PictureDecoder {
     guard let stream = video.video else {
-      let advice = mayTakeCover && video.cover != nil ? "; its cover can be taken instead" : ""
+      let advice = mayTakeCover && video.cover != nil ? "; its cover can be used instead" : ""
       throw PosterError(.noPicture, "it has no video" + advice)
     }
     guard !video.isEncrypted else {
       throw PosterError(
-        .undecodable, "its video is encrypted, so no picture of it can be shown; get an unencrypted copy")
+        .undecodable, "its video is encrypted, so its pictures can't be decoded; get an unencrypted copy")
     }
     return try PictureDecoder(stream, of: video, side: side)
   }
@@ -151,7 +151,7 @@ package struct PictureReader {
       return PosterError(.noPicture, "its edit list hides every picture of its video")
     }
     if decoder.packets == 0 {
-      return PosterError(.noPicture, "its video holds no picture")
+      return PosterError(.noPicture, "its video contains no pictures")
     }
     return PosterError(
       .undecodable,

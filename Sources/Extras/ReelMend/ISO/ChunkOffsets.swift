@@ -37,7 +37,8 @@ extension MovieBox {
       try track.change(["mdia", "minf", "stbl"]) { table throws(MendError) in
         if table["saio"]?.bytes.first == 0 {
           throw MendError(
-            .notMendable, "it is encrypted, and its index has no room for where its keys would be")
+            .notMendable,
+            "it is encrypted, and its index has no room for the new positions of its encryption data")
         }
         try table.changeEach("stco") { box throws(MendError) in
           let count = box.bytes.entryCount(from: 8, width: 4)

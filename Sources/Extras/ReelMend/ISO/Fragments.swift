@@ -20,7 +20,8 @@ struct Fragments {
     var flags: UInt32 = 0
   }
   private static let largestFragment: Int64 = 16 << 20
-  private static let damaged = MendError(.corrupt, "a fragment of it contradicts itself; get a complete copy")
+  private static let damaged = MendError(
+    .corrupt, "one of its fragments contradicts itself; get a complete copy")
 
   /// Reads all complete fragments.
   init(of file: MovieFile, _ source: BoundedSource) throws(MendError) {
@@ -97,7 +98,7 @@ struct Fragments {
     guard time != end else { return }
     let last = UInt64(tables[number]?.samples[count - 1].duration ?? 0)
     guard time + last >= end, let duration = UInt32(exactly: time + last - end) else {
-      throw MendError(.notMendable, "its fragments overlap in time, which one index can't state")
+      throw MendError(.notMendable, "its fragments overlap in time, which a single index can't express")
     }
     tables[number]?.samples[count - 1].duration = duration
     ends[number] = time

@@ -28,7 +28,7 @@ struct HiddenPlaces {
       where PlaceSearch.findsInText(sample[...]) {
         throw MendError(
           .notMendable,
-          "its subtitles tell where it was recorded, and what is shown is not taken out; take them out with another program"
+          "its subtitles reveal where it was recorded, and Reel does not remove visible content; remove them with another program"
         )
       }
     }
@@ -43,10 +43,9 @@ struct HiddenPlaces {
       guard let disclosure = found.first(where: { $0 == .location }) ?? found.first(where: stripping.takes),
         stripping.takes(disclosure)
       else { continue }
+      let what = disclosure == .location ? "where it was recorded" : "what recorded it and how"
       throw MendError(
-        .notMendable,
-        "its pictures themselves say \(disclosure == .location ? "where it was recorded" : "what recorded it and how") "
-          + "(data of the camera), which only encoding them anew takes out")
+        .notMendable, "camera data inside its pictures reveals \(what); only re-encoding removes it")
     }
   }
 

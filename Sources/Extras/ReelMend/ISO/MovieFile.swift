@@ -34,13 +34,14 @@ struct MovieFile {
     let damaged = TextTransfer.hasChanged(source) ? MendError(.corrupt, TextTransfer.sentence) : nil
     guard let index = boxes.firstIndex(where: { $0.type == "moov" }) else {
       throw damaged
-        ?? MendError(.indexMissing, "its index (moov) is missing, and can't be made up; get a complete copy")
+        ?? MendError(
+          .indexMissing, "its index (moov) is missing and can't be reconstructed; get a complete copy")
     }
     let box = boxes[index]
     guard box.end <= source.size, box.end - box.start <= Self.largestMovie else {
       throw box.end > source.size
         ? damaged ?? MendError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
-        : MendError(.notMendable, "its index is larger than Reel mends (\(Self.largestMovie >> 20) MiB)")
+        : MendError(.notMendable, "its index is larger than Reel can mend (\(Self.largestMovie >> 20) MiB)")
     }
     guard boxes.count(where: { $0.type == "moov" }) == 1 else {
       throw MendError(.notMendable, "it has more than one index (moov)")
@@ -93,7 +94,7 @@ struct MovieFile {
       if move.isLost, move.isMoved {
         throw MendError(
           .notMendable,
-          "its index names places that are not in its media data: it is damaged or was cut off",
+          "its index refers to positions outside its media data: it is damaged or was cut off",
           remedy: .salvage)
       }
       if move.needsMore {
@@ -104,14 +105,14 @@ struct MovieFile {
       if isFragmented, boxes.contains(where: { $0.type == "mfra" }), movesFragments(file) {
         throw MendError(
           .notMendable,
-          "its index grows, and the list of its fragments can't follow; have it put into one piece as well",
+          "its index would grow, and its list of fragments (mfra) can't be adjusted; merge its fragments as well",
           remedy: .unfragment)
       }
       let whole = laidOut(moved.serialized)
       try NamedPlaces(file: self, source: source).check(whole)
       return whole
     }
-    throw MendError(.notMendable, "its index can't be laid out")
+    throw MendError(.notMendable, "no consistent layout was found for its index")
   }
 
   private func movesFragments(_ file: MendedFile) -> Bool {

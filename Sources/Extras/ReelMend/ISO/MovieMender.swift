@@ -59,8 +59,8 @@ struct MovieMender {
 
   static let wouldVoidCredentials = MendError(
     .notMendable,
-    "it carries Content Credentials (C2PA), which hold only as long as no byte of it changes: mended, it would have to lose "
-      + "them",
+    "it carries Content Credentials (C2PA), which are valid only while no byte of the file changes; mending it would "
+      + "mean removing them",
     remedy: .credentials)
 
   /// Refuses a compressed index, from which nothing can be removed.
@@ -68,7 +68,7 @@ struct MovieMender {
     let strips: Set<Mend> = [.location, .privateTags, .credentials]
     guard file.movie["cmov"] == nil || options.mends.isDisjoint(with: strips) else {
       throw MendError(
-        .notMendable, "its index is compressed (cmov), and what it says can't be taken out of it")
+        .notMendable, "its index is compressed (cmov), so nothing can be removed from it")
     }
   }
 
@@ -95,7 +95,7 @@ struct MovieMender {
       }
     }
     guard tables.contains(where: { !$0.samples.isEmpty }) else {
-      throw MendError(.notMendable, "it has no fragment with pictures or sound, only an index of later ones")
+      throw MendError(.notMendable, "its index announces fragments, but it has none with pictures or sound")
     }
     try install(tables, starts: try trackNumbers().map { fragments.starts[$0] ?? 0 })
     file.movie["mvex"] = nil
@@ -105,7 +105,7 @@ struct MovieMender {
   }
 
   static let cutOff = MendError(
-    .notMendable, "it was cut off; what is there of it can be salvaged", remedy: .salvage)
+    .notMendable, "it was cut off; what is left of it can be salvaged", remedy: .salvage)
 
   /// Whether a box extends beyond the end of the file.
   private var lacksData: Bool { file.boxes.contains { $0.end > file.size } }
@@ -121,7 +121,7 @@ struct MovieMender {
     guard cut(&tables) || lacksData else { return }
     try refuseEncrypted()
     guard tables.contains(where: { !$0.samples.isEmpty }) else {
-      throw MendError(.notMendable, "nothing of its pictures and sound is there; get a complete copy")
+      throw MendError(.notMendable, "none of its pictures or sound is present; get a complete copy")
     }
     try install(tables, starts: nil)
     // The last box now ends with the file.
@@ -153,7 +153,7 @@ struct MovieMender {
   private func trackNumbers() throws(MendError) -> [UInt32] {
     let numbers = file.movie.boxes.filter { $0.type == "trak" }.map { $0.trackID ?? 0 }
     guard Set(numbers).count == numbers.count else {
-      throw MendError(.corrupt, "two tracks of it have one number; get a complete copy")
+      throw MendError(.corrupt, "two of its tracks have the same ID; get a complete copy")
     }
     return numbers
   }
@@ -198,7 +198,7 @@ struct MovieMender {
       let entries = track[["mdia", "minf", "stbl", "stsd"]]?.bytes ?? []
       if MovieBox.children(of: entries.dropFirst(8)).0.contains(where: { marks.contains($0.type) }) {
         throw MendError(
-          .notMendable, "it is encrypted, and its index can't be made anew; get an unencrypted copy")
+          .notMendable, "it is encrypted, so its index can't be rebuilt; get an unencrypted copy")
       }
     }
   }
@@ -224,7 +224,7 @@ struct MovieMender {
     guard !file.isFragmented || done.contains(.unfragment) else {
       throw MendError(
         .notMendable,
-        "its data tracks are in fragments; have it put into one piece as well", remedy: .unfragment)
+        "its data tracks are in fragments; merge its fragments as well", remedy: .unfragment)
     }
     let numbers = Set(gone.compactMap(\.trackID))
     try leaveOut(gone)

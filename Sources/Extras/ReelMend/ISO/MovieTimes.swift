@@ -21,7 +21,7 @@ extension MovieBox {
     } else if let narrow = UInt32(exactly: ticks), narrow < .max {
       bytes.setBigEndian(narrow, at: start)
     } else {
-      throw MendError(.notMendable, "it lasts longer than its headers have room for")
+      throw MendError(.notMendable, "its duration is too long for its headers")
     }
   }
 
@@ -29,13 +29,17 @@ extension MovieBox {
   /// - Parameter durations: the duration of each track's media, in its ticks, in the order of the tracks.
   mutating func setDurations(_ durations: [UInt64]) throws(MendError) {
     let timescale = movieTimescale
-    guard timescale > 0 else { throw MendError(.corrupt, "its index has no clock; get a complete copy") }
+    guard timescale > 0 else {
+      throw MendError(.corrupt, "its index states no timescale; get a complete copy")
+    }
     var (number, longest): (Int, UInt64) = (0, 0)
     try changeEach("trak") { track throws(MendError) in
       defer { number += 1 }
       let ticks = durations[number]
       let media = track.mediaTimescale
-      guard media > 0 else { throw MendError(.corrupt, "a track of it has no clock; get a complete copy") }
+      guard media > 0 else {
+        throw MendError(.corrupt, "one of its tracks states no timescale; get a complete copy")
+      }
       try track.change(["mdia", "mdhd"]) { header throws(MendError) in
         try header.setDuration(ticks, start: 16, wide: 24)
       }
@@ -89,7 +93,7 @@ extension MovieBox {
       } else if let narrow = UInt32(exactly: fitted) {
         bytes.setBigEndian(narrow, at: place)
       } else {
-        throw MendError(.notMendable, "it lasts longer than its edit list has room for")
+        throw MendError(.notMendable, "its duration is too long for its edit list")
       }
       sum = sum.addingReportingOverflow(fitted).partialValue
     }
@@ -104,7 +108,7 @@ extension MovieBox {
     guard media > 0, !overflow, product % UInt64(media) == 0, self["edts"] == nil,
       let wait = UInt32(exactly: product / UInt64(media))
     else {
-      throw MendError(.notMendable, "its fragments begin late, at a time that one index can't state")
+      throw MendError(.notMendable, "its fragments begin at a time that a single index can't express")
     }
     var bytes: [UInt8] = [0, 0, 0, 0]
     for number in [2, wait, .max, 1 << 16, 0, 0, 1 << 16] as [UInt32] { bytes.appendBigEndian(number) }

@@ -17,7 +17,8 @@ struct NamedPlaces {
     guard !places.areThoseOfTheSource else { return }
     for range in try itemRanges() {
       if places.place(of: range.lowerBound, orEnd: range.isEmpty) == range.lowerBound { continue }
-      throw MendError(.notMendable, "it names items by their places in the file (iloc), and these would move")
+      throw MendError(
+        .notMendable, "it refers to items by their positions in the file (iloc), which would change")
     }
     for box in file.boxes {
       // A box that is left out refers to nothing.
@@ -38,7 +39,7 @@ struct NamedPlaces {
         guard let box = ISOBoxes(source, in: range, atMost: 1).first(where: { _ in true }),
           let bytes = bytes(of: box)
         else {
-          throw MendError(.notMendable, "its list of items is larger than Reel reads")
+          throw MendError(.notMendable, "its list of items is too large for Reel to read")
         }
         lists.append(MovieBox(parsing: "meta", bytes[...])["iloc"])
       default: break
@@ -71,7 +72,7 @@ struct NamedPlaces {
     guard names == false else {
       throw MendError(
         .notMendable,
-        "its fragments name their places in the file, and these would move; have it put into one piece as well",
+        "its fragments state their own positions in the file, which would change; merge its fragments as well",
         remedy: .unfragment)
     }
   }
@@ -79,7 +80,7 @@ struct NamedPlaces {
   /// Checks an index of segments. They follow one another, and the first begins at a stated distance after the index.
   private func checkSegments(_ box: ISOBox, _ places: SourcePlaces) throws(MendError) {
     let wrong = MendError(
-      .notMendable, "its index of segments (sidx) would lead elsewhere; have it put into one piece as well",
+      .notMendable, "its segment index (sidx) would point to the wrong places; merge its fragments as well",
       remedy: .unfragment)
     guard let bytes = bytes(of: box), let version = bytes.first else { throw wrong }
     let first = version == 0 ? UInt64(bytes.bigEndian32(at: 16)) : bytes.bigEndian64(at: 20)

@@ -49,7 +49,7 @@ struct SampleTable: Hashable {
 
   static let tooMany = MendError(
     .notMendable,
-    "a track of it has more than \(mostSamples) samples, and their index is made anew in memory; split it first"
+    "one of its tracks has more than \(mostSamples) samples, too many to rebuild its index in memory; split it first"
   )
 
   private mutating func takeOffsets(of table: MovieBox) throws(MendError) {

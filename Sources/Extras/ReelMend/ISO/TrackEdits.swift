@@ -57,7 +57,7 @@ extension MovieBox {
   /// - Returns: whether a track had another shape.
   mutating func setSampleAspectRatio(_ ratio: Rational) throws(MendError) -> Bool {
     guard max(ratio.numerator, ratio.denominator) <= 1 << 16 else {
-      throw MendError(.notMendable, "no pixel has such a shape; name a ratio of numbers up to 65536")
+      throw MendError(.notMendable, "that pixel aspect ratio is out of range; use numbers up to 65536")
     }
     var isChanged = false
     try changeEach("trak") { track throws(MendError) in
@@ -67,7 +67,7 @@ extension MovieBox {
       try track.change(["mdia", "minf", "stbl", "stsd"]) { descriptions throws(MendError) in
         let head = Array(descriptions.bytes.prefix(8))
         let (entries, tail) = Self.children(of: descriptions.bytes.dropFirst(8))
-        guard !entries.isEmpty else { throw MendError(.corrupt, "its index does not say what its video is") }
+        guard !entries.isEmpty else { throw MendError(.corrupt, "its index does not describe its video") }
         var bytes = head
         for var entry in entries {
           codedWidth = UInt64(entry.bytes.bigEndian16(at: 24))
@@ -92,7 +92,9 @@ extension MovieBox {
     let fixed = 78
     guard bytes.count >= fixed, let across = UInt32(exactly: ratio.numerator),
       let down = UInt32(exactly: ratio.denominator)
-    else { throw MendError(.notMendable, "its video has no place for the shape of its pixels") }
+    else {
+      throw MendError(.notMendable, "its video's sample entry is too short to hold a pixel aspect ratio")
+    }
     var (boxes, tail) = Self.children(of: bytes.dropFirst(fixed))
     var shape: [UInt8] = []
     shape.appendBigEndian(across)

@@ -27,7 +27,7 @@ struct MatroskaCluster: Hashable {
   }
 
   static let damaged = MendError(
-    .corrupt, "an element of it contradicts what it stands in; get a complete copy")
+    .corrupt, "its elements contradict each other; get a complete copy")
 
   /// - Parameters:
   ///   - segmentEnd: the end of the Segment that contains it, within the file.

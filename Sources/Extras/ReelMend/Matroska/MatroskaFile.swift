@@ -100,12 +100,12 @@ struct MatroskaFile {
       }
     }
     guard items.count - clusters.count <= Self.mostItems else {
-      throw MendError(.notMendable, "there is too much in it beside its clusters")
+      throw MendError(.notMendable, "it has too many elements besides its clusters")
     }
   }
 
   private static let several = MendError(
-    .notMendable, "it is several files in one, one after the other; take it apart first")
+    .notMendable, "it consists of several files joined together; split it first")
 
   /// Refuses another Segment after this one. Anything else there is kept.
   private func refuseMore(in source: BoundedSource, behind segmentEnd: Int64) throws(MendError) {

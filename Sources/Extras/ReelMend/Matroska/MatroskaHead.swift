@@ -23,16 +23,16 @@ struct MatroskaHead {
       let most: UInt64 =
         element.id == MatroskaID.longestID ? 4 : element.id == MatroskaID.longestSize ? 8 : .max
       guard element.number(in: source) ?? 0 <= most || most == .max else {
-        throw MendError(.notMendable, "its elements are longer than Matroska's")
+        throw MendError(.notMendable, "its element IDs or sizes may be longer than Matroska allows")
       }
     }
     self.segment = segment
     try readElements(source)
     guard !clocks.isEmpty else {
-      throw MendError(.notMendable, "it does not say what its tracks are before its pictures and sound begin")
+      throw MendError(.notMendable, "it does not describe its tracks before its pictures and sound begin")
     }
     guard !clocks.contains(where: \.hasOwnScale) else {
-      throw MendError(.notMendable, "a track of it counts time by a clock of its own")
+      throw MendError(.notMendable, "one of its tracks has a timescale of its own (TrackTimestampScale)")
     }
   }
 

@@ -20,7 +20,8 @@ struct MatroskaMender {
   mutating func mend(_ mends: Set<Mend>) throws(MendError) -> MendedFile {
     guard mends.isSubset(of: [.duration, .salvage, .faststart, .unfragment, .credentials]) else {
       throw MendError(
-        .notMendable, "what was asked for can be mended in MP4 and its kin only, not in Matroska and WebM")
+        .notMendable,
+        "what was asked for can be mended only in MP4 and related formats, not in Matroska and WebM")
     }
     let head = try MatroskaHead(source)
     let credentials = MatroskaCredentials(in: head.segment, of: source)
@@ -55,7 +56,7 @@ struct MatroskaMender {
     // Without a key frame, an index would have nothing to lead to.
     guard file.isCut || !isStated || file.cues != nil else { return nil }
     guard let duration = file.duration, duration > 0 else {
-      throw MendError(.notMendable, "nothing of its pictures and sound is there; get a complete copy")
+      throw MendError(.notMendable, "none of its pictures or sound is present; get a complete copy")
     }
     if file.isCut { done.insert(.salvage) }
     if mends.contains(.duration) { done.insert(.duration) }
