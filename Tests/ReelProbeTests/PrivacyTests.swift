@@ -278,6 +278,10 @@ struct PrivacyTests {
     #expect(try Self.read(Array(movie.bytes.dropLast(8)) + parts).hasLocation == isPlace)
   }
 
+  private static func texts(_ count: Int, placeAt place: Int) -> [String] {
+    (0..<count).map { $0 == place ? "GPS (13.6013, 49.7243)" : "no fix" }
+  }
+
   /// One fragment with all the texts, each of its own size.
   @Test(
     arguments: [
@@ -288,6 +292,8 @@ struct PrivacyTests {
           "GPS (13.6013, 49.7243)"
         ], true
       ),
+      // The very samples that mending examines, not some beside them.
+      (texts(200, placeAt: SampleSearch.numbers(of: 200)[9]), true), (texts(200, placeAt: 57), false),
     ])
   func textsInAFragment(_ texts: [String], _ isPlace: Bool) throws {
     var movie = SmallMovie(samples: 0, declaresFragments: true, format: "tx3g", handler: "text")
