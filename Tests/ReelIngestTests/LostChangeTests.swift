@@ -106,6 +106,30 @@ struct LostChangeTests {
     #expect(try await catalog.post(last.id)?.caption == "new")
     #expect(recorder.posts.last?.caption == "new")
   }
+
+  @Test("a run that is cancelled reports no post as unknown whose change it has resumed, or waits for")
+  func cancelled() async throws {
+    let folder = clips(2)
+    let store = NamedStore(base, "store")
+    let resumed = try await folder.publish("0.mp4", in: store, catalog).id
+    let busy = try await folder.publish("1.mp4", in: store, catalog).id
+    let removal = PostChange.Kind.removal(Removal(at: .now))
+    let (dying, living) = (catalog.another(), catalog.another())
+    _ = try dying.begin([PostChange(resumed, .edit(PostEdit(caption: "new")))])
+    dying.die()
+    _ = try living.begin([PostChange(busy, removal)])
+    let running = Mutex<Task<[PostChanges.Outcome], any Error>?>(nil)
+    let changes = PostChanges.between(
+      [store], catalog, tell: { _ in running.withLock { $0?.cancel() } })
+    let task = Task {
+      while running.withLock({ $0 == nil }) { await Task.yield() }
+      return try await outcomes(of: [resumed, busy], removal, by: changes)
+    }
+    running.withLock { $0 = task }
+    let found = try await task.value
+    #expect(found.count == 2)
+    for outcome in found { if case .unknown = outcome { Issue.record("\(found)") } }
+  }
 }
 
 /// A recorder that waits before each update.

@@ -10,7 +10,7 @@ import ReelTesting
 extension PostChanges {
   static func between(
     _ stores: [NamedStore], _ catalog: MemoryCatalog, recorders: [Destination: any PostRecorder] = [:],
-    supply: Supply? = nil
+    supply: Supply? = nil, tell: @escaping @Sendable ([IngestEvent.Body]) -> Void = { _ in }
   ) -> PostChanges {
     PostChanges(
       catalog: catalog, supply: supply,
@@ -20,7 +20,7 @@ extension PostChanges {
         }
         return Store(uploader: store, recorder: recorders[destination], reader: store)
       },
-      tell: { _ in })
+      tell: tell)
   }
 }
 
