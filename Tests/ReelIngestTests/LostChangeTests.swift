@@ -128,7 +128,13 @@ struct LostChangeTests {
     running.withLock { $0 = task }
     let found = try await task.value
     #expect(found.count == 2)
-    for outcome in found { if case .unknown = outcome { Issue.record("\(found)") } }
+    for outcome in found {
+      guard case .notBegun(let failure) = outcome else {
+        Issue.record("\(outcome)")
+        continue
+      }
+      #expect(failure.isCancellation && failure.message.contains("run the same command again"), "\(failure)")
+    }
   }
 }
 

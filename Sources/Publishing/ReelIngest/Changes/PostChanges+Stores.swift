@@ -579,6 +579,10 @@ final class OpenStores: Sendable {
 }
 
 extension FileFailure {
+  static var changeCancelled: FileFailure {
+    FileFailure(code: .cancelled, message: "interrupted before it was changed; run the same command again")
+  }
+
   static var takenOver: FileFailure {
     FileFailure(
       code: .catalog(.leaseLost),

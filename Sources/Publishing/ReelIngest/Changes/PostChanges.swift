@@ -103,7 +103,7 @@ public struct PostChanges: Sendable {
   ) async throws {
     for start in stride(from: 0, to: posts.count, by: Self.batch) {
       if Task.isCancelled {
-        for post in posts[start...] { try report(post, .notBegun(.cancelled)) }
+        for post in posts[start...] { try report(post, .notBegun(.changeCancelled)) }
         return
       }
       let batch = Array(posts[start..<min(start + Self.batch, posts.count)])
@@ -159,7 +159,7 @@ public struct PostChanges: Sendable {
       do {
         try await Task.sleep(for: pause)
       } catch {
-        for post in left { outcomes[post] = .notBegun(.cancelled) }
+        for post in left { outcomes[post] = .notBegun(.changeCancelled) }
         break
       }
       pause = min(pause * 2, .milliseconds(250))
