@@ -67,7 +67,9 @@ import Testing
       // Both `prune` and the same command complete what was interrupted. The doctor checks the result.
       if nth.isMultiple(of: 2) {
         let prune = try await bench.reel("prune", "--events", "prune.jsonl")
-        #expect(prune.status == 0, "prune after \(at): \(prune.output) \(prune.errors)")
+        // `prune` knows no files, so it ends a restoration whose video is not in the store yet (docs/remove.md).
+        let asks = stage.scene == .restoreFromFiles && prune.output.contains("the file that it was made from")
+        #expect(prune.status == (asks ? 3 : 0), "prune after \(at): \(prune.output) \(prune.errors)")
         expectNothing(try stage.inspection().broken(), at)
       }
       let again = try await stage.start(["--events", "again.jsonl"], [:]).outcome()

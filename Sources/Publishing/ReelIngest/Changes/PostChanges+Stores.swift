@@ -210,7 +210,7 @@ extension PostChanges {
   ) async throws(FileFailure) {
     var failure = UploadError(
       .conflict,
-      "its video is no longer in \(uploader.destination): name the file that it was made from with --from (its digest is \(video.digest))"
+      "its video is no longer in \(uploader.destination): give `reel restore` the file that it was made from, with --from (its digest is \(video.digest))"
     )
     if let supply {
       let result = Mutex<Result<Void, FileFailure>?>(nil)
