@@ -47,7 +47,10 @@ public enum FrontDoor {
             "few descriptors: more connections wait (ulimit -n, LimitNOFILE=)",
             metadata: ["connections": "\(connections)"])
         }
-        logger.notice("listening", metadata: ["port": "\(channel.localAddress?.port ?? 0)"])
+        let address = channel.localAddress
+        logger.notice(
+          "listening",
+          metadata: ["address": "\(address?.ipAddress ?? "")", "port": "\(address?.port ?? 0)"])
       },
       logger: logger)
     let group = ServiceGroup(
