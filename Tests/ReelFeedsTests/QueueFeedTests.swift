@@ -40,6 +40,22 @@ import Testing
     }
   }
 
+  @Test("a connection to a private network is refused as an item that names one is")
+  func addresses() throws {
+    let inside = IPAddress("10.0.0.1")
+    let allowed = try AllowedSources([], destination: "s3+https://store.example/media")
+    for (host, address) in [("files.example", inside), ("files.example", nil), ("a-store.example", inside)] {
+      #expect(allowed.refusal(of: host, at: address)?.code == .outsideRoot, "\(host)")
+    }
+    for (host, address) in [
+      ("files.example", IPAddress("93.184.215.14")), ("store.example", inside), ("b.store.example", inside),
+    ] {
+      #expect(allowed.refusal(of: host, at: address) == nil, "\(host)")
+    }
+    let named = try AllowedSources(["files.example"], destination: "file:///media")
+    #expect(named.refusal(of: "files.example", at: inside) == nil)
+  }
+
   @Test("with links followed, the place of a link's target decides")
   func links() async throws {
     let files = FileManager.default

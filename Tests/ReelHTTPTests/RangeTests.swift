@@ -345,6 +345,21 @@ import Testing
     #expect(transport.calls.count == 2, "\(transport.calls.count)")
   }
 
+  @Test("a file whose server must not be read from has the error of that, and is not asked for again")
+  func notPermitted() async throws {
+    let refusal = SourceError(.outsideRoot, "not from there")
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError(refusing: refusal))
+    }
+    let source = WebSource(try WebAddress(parsing: "https://host/a.mp4"), transport: transport)
+    let queue = BlockingQueue(label: "reel.test", width: 1)
+    await #expect(throws: refusal) {
+      try await queue.run { () throws in
+        _ = try source.open(nil, for: .copying, cancellation: CancellationFlag())
+      }
+    }
+    #expect(transport.calls.count == 1)
+  }
+
   // MARK: States
 
   @Test func anIdentityIsOfOneStateOfOneAddress() {

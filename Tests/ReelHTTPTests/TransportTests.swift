@@ -54,10 +54,11 @@ struct TransportTests {
   @Test("no request is sent over a connection to an address that is not permitted", arguments: [true, false])
   func notAdmitted(_ isAdmitted: Bool) async throws {
     let server = try await LoopbackServer.start { _ in .reply(200) }
+    let refusal = SourceError(.outsideRoot, "not from there")
     let rule: ConnectionRule = { host, address in
-      isAdmitted && host == "127.0.0.1" && address == IPAddress("127.0.0.1")
+      isAdmitted && host == "127.0.0.1" && address == IPAddress("127.0.0.1") ? nil : refusal
     }
-    let transport = try CurlTransport(HTTPRules(timeouts: .patient(), usesProxy: false), admits: rule)
+    let transport = try CurlTransport(HTTPRules(timeouts: .patient(), usesProxy: false), rule: rule)
     let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
     // The second request reuses the first one's connection.
     for _ in 1...2 {
@@ -65,7 +66,7 @@ struct TransportTests {
         _ = try await transport.send(HTTPCall(.get, origin, "/"))
         #expect(isAdmitted)
       } catch {
-        #expect(error == .unreachable("127.0.0.1 leads to this machine or a private network"))
+        #expect(error == .source(UploadError(refusing: refusal)))
         #expect(!isAdmitted)
       }
     }

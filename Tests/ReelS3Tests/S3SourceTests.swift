@@ -287,6 +287,18 @@ import Testing
     #expect(transport.calls.count == 2, "\(transport.calls.count)")
   }
 
+  @Test("an object whose store must not be read from has the error of that, and is not asked for again")
+  func notPermitted() async throws {
+    let refusal = SourceError(.outsideRoot, "not from there")
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError(refusing: refusal))
+    }
+    let source = S3Source(
+      try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),
+      clock: StoppedClock())
+    await #expect(throws: refusal) { _ = try await source.head(for: .copying) }
+    #expect(transport.calls.count == 1)
+  }
+
   @Test("a store that serves a large object only as a whole is reported as such")
   func noRanges() async throws {
     let bytes = TestSource(size: 2 << 20).bytes

@@ -203,7 +203,9 @@ private func seconds(_ text: String) throws -> Int64 {
 
 private func address(_ text: String) throws -> ListenAddress {
   guard let address = ListenAddress(text) else {
-    throw ValidationError("an address is a host and a port, such as 127.0.0.1:8080")
+    throw ValidationError(
+      "an address is a host and a port, such as 127.0.0.1:8080, or [::]:8080 for all addresses of this machine"
+    )
   }
   return address
 }

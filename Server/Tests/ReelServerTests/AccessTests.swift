@@ -195,7 +195,7 @@ import Testing
         #expect(throws: StartFailure.self) { try configuration.check() }
       }
     }
-    for text in ["", ":80", "localhost", "localhost:99999", "::1:80", "[::1:80"] {
+    for text in ["", ":80", "*:80", "localhost", "localhost:99999", "::1:80", "[::1:80"] {
       #expect(ListenAddress(text) == nil)
     }
   }

@@ -289,8 +289,8 @@ private final class TestServer: Sendable {
 
   @Test(
     arguments: [
-      (.delete, "/videos", "POST, PUT, OPTIONS"), (.get, "/uploads", "POST"), (.post, "/posts", "GET"),
-      (.post, "/healthz", "GET, HEAD"), (.put, "/metrics", "GET"),
+      (.delete, "/videos", "POST, PUT, OPTIONS"), (.get, "/uploads", "POST"), (.post, "/posts", "GET, HEAD"),
+      (.post, "/healthz", "GET, HEAD"), (.put, "/metrics", "GET, HEAD"),
       (.put, "/uploads/\(UploadID())", "HEAD, PATCH, DELETE, GET, OPTIONS"),
     ] as [(HTTPRequest.Method, String, String)])
   func aMethodThatIsNotTakenIsToldWhichAre(method: HTTPRequest.Method, path: String, allowed: String)
@@ -303,7 +303,18 @@ private final class TestServer: Sendable {
   @Test func anAddressTakesWhatItTakes() async throws {
     let server = try TestServer()
     let answer = await server.ask(.delete, server.address())
-    #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, POST, PUT, OPTIONS")
+    #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, HEAD, POST, PUT, OPTIONS")
+  }
+
+  /// RFC 9110, 9.3.2.
+  @Test func whatCanBeGotHasAHead() async throws {
+    let server = try TestServer()
+    for path in ["/posts", "/healthz", "/metrics", server.address()] {
+      let (whole, head) = (await server.ask(.get, path), await server.ask(.head, path))
+      #expect(head.status == .ok && head.body.contentLength == 0, "\(path)")
+      #expect(head.headers[.contentType] == whole.headers[.contentType], "\(path)")
+      #expect(head.headers[.contentLength] == whole.headers[.contentLength], "\(path)")
+    }
   }
 
   @Test(arguments: [(0, 507), (1 << 20 - 1, 507), (1 << 20, 200)] as [(Int64, Int)])

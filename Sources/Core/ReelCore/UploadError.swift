@@ -56,6 +56,9 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// does not count: a quota, a rule or a proxy refuses good files, too. It is not encoded.
   package private(set) var isOfTheFile = false
 
+  /// The error of a source that must not be read; nil for any other error. It is not encoded.
+  package private(set) var sourceError: SourceError?
+
   /// What happened to an object that was sent completely; nil if it was not. It is not encoded.
   package private(set) var whole: Whole?
 
@@ -85,6 +88,12 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   package init(ofTheFile code: Code, _ message: ErrorMessage) {
     self.init(code, message)
     isOfTheFile = true
+  }
+
+  /// Creates an error for a source that must not be read.
+  package init(refusing source: SourceError) {
+    self.init(.rejected, source.text)
+    sourceError = source
   }
 
   /// Creates an error whose message is plain text and names no setting.

@@ -84,11 +84,14 @@ package enum OwnerRights {
 
 /// `/proc`: Reel opens videos through it, and libdispatch ends a process whose threads it can't look at there.
 package enum ProcessFileSystem {
-  /// - Throws: ``ProcessProblem`` where it is not mounted.
+  /// - Throws: ``ProcessProblem`` where it is not mounted, or is that of another PID namespace.
   package static func require() throws {
-    guard access("/proc/self/fd", F_OK) != 0 else { return }
+    var target = [CChar](repeating: 0, count: 16)
+    let length = readlink("/proc/self", &target, target.count)
+    let number = target.prefix(max(0, length)).map { UInt8(bitPattern: $0) }
+    guard !number.elementsEqual("\(getpid())".utf8) else { return }
+    let fault = length < 0 ? "it is not mounted here" : "the one here is that of another PID namespace"
     throw ProcessProblem(
-      "Reel needs /proc, and it is not mounted here; mount it (`mount -t proc proc /proc`; `bwrap --proc /proc`)"
-    )
+      "Reel needs /proc, and \(fault); mount it (`mount -t proc proc /proc`; `bwrap --proc /proc`)")
   }
 }

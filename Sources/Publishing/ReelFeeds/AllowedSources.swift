@@ -63,12 +63,13 @@ package struct AllowedSources: Sendable {
     guard let path = try found.realPath(), isAllowed(real: path.bytes) else { throw refusal }
   }
 
-  /// Whether a request may be sent to `host` at `address`, to which a connection was made: a name may lead elsewhere than
-  /// when ``check(_:)-(SourcePath)`` resolved it.
-  package func admits(_ host: String, _ address: IPAddress) -> Bool {
-    guard rules.isEmpty, !address.isPublic else { return true }
+  /// Returns the error for a request to `host` at `address`, to which a connection was made; nil if it may be sent. A
+  /// name may lead elsewhere than when ``check(_:)-(SourcePath)`` resolved it.
+  package func refusal(of host: String, at address: IPAddress?) -> SourceError? {
+    if !rules.isEmpty || address?.isPublic == true { return nil }
     // A bucket may be part of its store's host name.
-    return destination.map { host == $0.host.name || host.hasSuffix("." + $0.host.name) } ?? false
+    if let own = destination?.host.name, host == own || host.hasSuffix("." + own) { return nil }
+    return refusal
   }
 
   private var refusal: SourceError {

@@ -34,7 +34,7 @@ package struct QueueMetrics: Sendable {
     family(
       "reason_items", "Items that are not published, by state and code.",
       status.reasons.map { ([("state", $0.state.name), ("code", $0.code)], $0.count) })
-    family("ended_last_minute", "Items that ended within a minute.", [([], status.endedInLastMinute)])
+    family("ended_last_minute", "Items that workers ended within a minute.", [([], status.endedInLastMinute)])
     family(
       "ended_last_half_hour", "Items that ended within half an hour, by state.",
       ItemState.allCases.filter(\.isEnd).map {

@@ -45,7 +45,7 @@ package actor RemoteSources {
     if let web { return web }
     let rules = try stores.settings.httpRules()
     let transport = try connecting(to: address.shown) { () throws(HTTPFailure) in
-      try CurlTransport(rules, admits: stores.admits)
+      try CurlTransport(rules, rule: stores.rule)
     }
     web = transport
     return transport

@@ -39,7 +39,7 @@ extension Stores {
         store: store, sendsChecksums: sendsChecksums,
         // Without an endpoint in the address, the host is Amazon's or the settings'.
         transport: try CurlTransport(
-          rules, limiter: settings.limiter, admits: address.endpoint == nil ? nil : admits),
+          rules, limiter: settings.limiter, rule: address.endpoint == nil ? nil : rule),
         credentials: try credentials(local, environment))
     }
   }

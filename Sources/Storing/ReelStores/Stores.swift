@@ -18,7 +18,7 @@ package struct Stores: Sendable {
   /// The destination that the secrets at hand are for, as the user named it; nil if the user named none.
   package var secretsAreFor: String?
   /// Which servers of sources may be connected to; nil for all.
-  package var admits: ConnectionRule?
+  package var rule: ConnectionRule?
   private let environment: Environment
   let onNotice: @Sendable (String) -> Void
 

@@ -42,6 +42,18 @@ struct WithoutProcTests {
     #expect(outcome.errors.contains("/proc"), "\(outcome.errors)")
   }
 
+  /// libdispatch would terminate it in the middle of its work.
+  @Test("the /proc of another PID namespace is none", .enabled(if: isPossible))
+  func othersProc() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await ReelBinary.start(
+      ["ingest", "clips"], in: bench.folder, launcher: ["/usr/bin/unshare", "--pid", "--fork"]
+    ).outcome()
+    #expect(outcome.status == 1 && !outcome.wasKilled, "\(outcome.status) \(outcome.output)")
+    #expect(outcome.errors.contains("another PID namespace"), "\(outcome.errors)")
+  }
+
   @Test("a worker in the working folder is not started", .enabled(if: isPossible))
   func workerOfTheFolder() async throws {
     let bench = try Workbench()

@@ -16,8 +16,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private static let mostAtOnce = 256 << 10
   /// The same at the start of a large body: more than most heads have.
   private static let firstAtOnce = 128 << 10
-  /// For the head of a request to arrive.
+  /// For the head of the first request to arrive.
   private let headPatience: TimeAmount
+  /// The same for each further one. Longer than a proxy keeps a connection, so that it is the proxy that closes it: a
+  /// request that it sends just as the server does is lost.
+  private let nextPatience: TimeAmount
   /// For the rest of a request that has been answered: its sender may read the answer only then.
   private let restPatience: TimeAmount
   /// For a client to read the answers that wait.
@@ -31,11 +34,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   /// Whether this request is the connection's last one.
   private var isLast = false
   private var unanswered = 0
+  private var hasAnswered = false
 
   init(
-    headPatience: TimeAmount, restPatience: TimeAmount, readerPatience: TimeAmount, endPatience: TimeAmount
+    headPatience: TimeAmount, nextPatience: TimeAmount, restPatience: TimeAmount, readerPatience: TimeAmount,
+    endPatience: TimeAmount
   ) {
-    (self.headPatience, self.restPatience) = (headPatience, restPatience)
+    (self.headPatience, self.nextPatience, self.restPatience) = (headPatience, nextPatience, restPatience)
     (self.readerPatience, self.endPatience) = (readerPatience, endPatience)
   }
 
@@ -101,7 +106,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     context.write(data, promise: promise)
     guard case .end = unwrapOutboundIn(data) else { return }
-    unanswered = max(0, unanswered - 1)
+    (unanswered, hasAnswered) = (max(0, unanswered - 1), true)
     watch(context)
   }
 
@@ -109,7 +114,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     timer?.cancel()
     timer = nil
     guard unanswered == 0 else { return }
-    timer = close(context, in: isRequestOpen ? restPatience : headPatience)
+    let patience = hasAnswered ? nextPatience : headPatience
+    timer = close(context, in: isRequestOpen ? restPatience : patience)
   }
 
   private func close(_ context: ChannelHandlerContext, in time: TimeAmount) -> Scheduled<Void> {

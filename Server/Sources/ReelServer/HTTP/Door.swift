@@ -103,10 +103,10 @@ struct Door: HTTPResponder {
       guard let key = access.key else { throw Self.nothingHere }
       let ticket = try key.ticket(parts[1], now: store.now)
       try Self.only(.get, .post, .put, .options, of: request)
-      if request.method == .get { return UploadPage.response }
+      if Self.isRead(request) { return UploadPage.response }
       return try await take(request, context, UploadTerms(ticket, maxSize: maxSize))
     // With a key there is no such page for strangers: they come by an address for one upload.
-    case (nil, _) where access.key == nil && request.method == .get: return UploadPage.response
+    case (nil, _) where access.key == nil && Self.isRead(request): return UploadPage.response
     case ("posts", 1): return try await feed(request)
     case ("healthz", 1): return try await health(request)
     case ("metrics", 1): return try numbers(request)
@@ -116,9 +116,13 @@ struct Door: HTTPResponder {
 
   private static let nothingHere = Problem(.notFound, "notFound", "there is nothing at this address")
 
+  /// Where GET is taken, HEAD is, too (RFC 9110, 9.1): health checks and link previews send it.
   private static func only(_ methods: HTTPRequest.Method..., of request: Request) throws(Problem) {
+    let methods = methods.flatMap { $0 == .get ? [.get, .head] : [$0] }
     guard methods.contains(request.method) else { throw .notAllowed(methods) }
   }
+
+  private static func isRead(_ request: Request) -> Bool { [.get, .head].contains(request.method) }
 
   // MARK: Uploads
 
@@ -217,7 +221,7 @@ struct Door: HTTPResponder {
 
   /// Reports whether uploads can be taken: whether catalog and disk answer.
   private func health(_ request: Request) async throws(Problem) -> Response {
-    try Self.only(.get, .head, of: request)
+    try Self.only(.get, of: request)
     let store = store
     try await store.disk.run { () throws(Problem) in try store.checkRoom(for: 0) }
     let catalog = catalog

@@ -33,7 +33,9 @@ public enum FrontDoor {
           additionalChannelHandlers: [
             AddressGuard(counts),
             ConnectionGuard(
-              headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10),
+              headPatience: .seconds(configuration.patience * 2),
+              // nginx and Amazon's balancers keep a connection for a minute, Caddy for two, Google's balancers for ten.
+              nextPatience: .minutes(11), restPatience: .seconds(10),
               readerPatience: .seconds(configuration.patience), endPatience: .minutes(4)),
           ])),
       configuration: .init(
@@ -45,7 +47,10 @@ public enum FrontDoor {
             "few descriptors: more connections wait (ulimit -n, LimitNOFILE=)",
             metadata: ["connections": "\(connections)"])
         }
-        logger.notice("listening", metadata: ["port": "\(channel.localAddress?.port ?? 0)"])
+        let address = channel.localAddress
+        logger.notice(
+          "listening",
+          metadata: ["address": "\(address?.ipAddress ?? "")", "port": "\(address?.port ?? 0)"])
       },
       logger: logger)
     let group = ServiceGroup(

@@ -123,7 +123,8 @@ public struct ListenAddress: Hashable, Sendable {
     } else if host.contains(":") {
       return nil
     }
-    guard !host.isEmpty else { return nil }
+    // The resolver takes * for loopback.
+    guard !host.isEmpty, host != "*" else { return nil }
     (self.host, self.port) = (String(host), Int(port))
   }
 

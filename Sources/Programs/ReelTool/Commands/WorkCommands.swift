@@ -256,7 +256,7 @@ struct WorkCommand: AsyncParsableCommand {
       let serving = QueueWorker.Serving(
         labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name })
       let (sources, check) = (
-        Sources(settings, admits: allowed.admits), MachineCheck(services: appContext.services)
+        Sources(settings, rule: allowed.refusal), MachineCheck(services: appContext.services)
       )
       let staysForMore = forever
       let queue = BlockingQueue(label: "reel.work", width: 1)

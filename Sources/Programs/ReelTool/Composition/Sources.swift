@@ -12,11 +12,11 @@ struct Sources: Sendable {
 
   private let remote: RemoteSources
 
-  /// - Parameter admits: which servers may be connected to; nil for all.
-  init(_ settings: Settings, admits: ConnectionRule? = nil) {
+  /// - Parameter rule: which servers may be connected to; nil for all.
+  init(_ settings: Settings, rule: ConnectionRule? = nil) {
     // The command's settings, except those that concern stored objects.
     var stores = Stores(settings, library: nil)
-    stores.admits = admits
+    stores.rule = rule
     remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
   }
 

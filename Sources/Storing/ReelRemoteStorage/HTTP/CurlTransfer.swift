@@ -13,7 +13,7 @@ struct CurlRequest: Sendable {
   /// The length of the body in bytes; nil for a request without a body.
   let bodyLength: Int64?
   /// nil to admit every address.
-  let admits: ConnectionRule?
+  let rule: ConnectionRule?
   /// Whether the request bypasses all proxies, whatever the environment names.
   let isDirect: Bool
   let limits: CurlLimits
@@ -248,8 +248,8 @@ final class CurlTransfer: @unchecked Sendable {
   fileprivate func mayBegin(_ name: KeptConnections.Name) -> Bool {
     guard begin == nil, let curl, let easy else { return false }
     // A name that was checked before may lead elsewhere by now.
-    if let admits = request.admits, IPAddress(name.remote).map({ admits(request.host, $0) }) != true {
-      failure = .unreachable("\(request.host) leads to this machine or a private network")
+    if let refusal = request.rule?(request.host, IPAddress(name.remote)) {
+      failure = .source(UploadError(refusing: refusal))
       needsNewConnection = false
       return false
     }

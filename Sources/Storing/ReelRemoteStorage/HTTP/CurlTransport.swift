@@ -3,9 +3,9 @@ import HTTPTypes
 import ReelCore
 import ReelStorage
 
-/// Decides, by the address of a server to which a connection was made, whether a request may be sent to `host`. Called
-/// on the transport's thread.
-package typealias ConnectionRule = @Sendable (_ host: String, _ address: IPAddress) -> Bool
+/// Decides, by the address of a server to which a connection was made, whether a request may be sent to `host`: returns
+/// nil if it may, otherwise the error. The address is nil if it is unknown. Called on the transport's thread.
+package typealias ConnectionRule = @Sendable (_ host: String, _ address: IPAddress?) -> SourceError?
 
 /// HTTP/1.1 over libcurl: connections are kept and shared, TLS is verified, redirects are not followed, and a request
 /// that failed is not sent again.
@@ -16,7 +16,7 @@ public final class CurlTransport: HTTPTransport {
   private let loop: CurlLoop
   private let rules: HTTPRules
   private let limiter: RateLimiter?
-  private let admits: ConnectionRule?
+  private let rule: ConnectionRule?
   /// One place for each connection. A call waits here for a free one, not in libcurl, where the connect timeout would
   /// be running.
   private let places: AsyncSemaphore
@@ -27,14 +27,14 @@ public final class CurlTransport: HTTPTransport {
   public convenience init(
     _ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil
   ) throws(HTTPFailure) {
-    try self.init(rules, limiter: limiter, admits: nil)
+    try self.init(rules, limiter: limiter, rule: nil)
   }
 
-  /// - Parameter admits: nil to admit every address.
+  /// - Parameter rule: nil to admit every address.
   package init(
-    _ rules: HTTPRules, limiter: RateLimiter? = nil, admits: ConnectionRule?
+    _ rules: HTTPRules, limiter: RateLimiter? = nil, rule: ConnectionRule?
   ) throws(HTTPFailure) {
-    (self.rules, self.limiter, self.admits) = (rules, limiter, admits)
+    (self.rules, self.limiter, self.rule) = (rules, limiter, rule)
     places = AsyncSemaphore(count: rules.connections)
     var extra: ExtraCertificates?
     if let path = rules.extraCertificates { extra = try ExtraCertificates(path: path) }
@@ -115,7 +115,7 @@ public final class CurlTransport: HTTPTransport {
       },
       bodyLength: call.hasBody ? call.body.length : nil,
       // The address of a proxy says nothing about where its connections lead.
-      admits: rules.mayUseProxy(for: call.origin) ? nil : admits,
+      rule: rules.mayUseProxy(for: call.origin) ? nil : rule,
       isDirect: rules.bypassesProxies(call.origin),
       limits: CurlLimits(
         connect: rules.timeouts.connect,

@@ -20,7 +20,7 @@ public enum HTTPFailure: Error, Hashable, Sendable {
   case misdirected(HTTPOrigin)
   /// The reply was longer than the call allows; `limit` is in bytes.
   case replyTooLarge(limit: Int)
-  /// The bytes to be sent could not be read, or changed.
+  /// The bytes to be sent could not be read, or changed; or the address must not be read from.
   case source(UploadError)
   /// The task was cancelled.
   case cancelled

@@ -259,7 +259,7 @@ struct RetryingFetcher: Sendable {
 extension SourceError {
   /// Turns a store's error into that of a source.
   init(_ error: UploadError) {
-    self.init(error.code == .denied ? .denied : .unreadable, error.text)
+    self = error.sourceError ?? SourceError(error.code == .denied ? .denied : .unreadable, error.text)
   }
 }
 
