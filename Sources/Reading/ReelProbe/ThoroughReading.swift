@@ -73,8 +73,21 @@ struct ThoroughReading {
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
           || media.durationSource == .container && content?.mayEnd(at: told) == true
       } ?? false
-    if !isExact { media.take(found) }
+    if !isExact { replaceDuration(by: found, in: &media) }
     note(Self.times, .packets)
+  }
+
+  private func replaceDuration(by found: FoundDuration, in media: inout MediaInfo) {
+    let told = media.duration
+    media.take(found)
+    guard let told, abs(told - found.seconds) > max(0.1, 0.01 * found.seconds),
+      !media.warnings.contains(where: { $0.fact == "duration" }), media.warnings.count < MediaWarning.most
+    else { return }
+    media.warnings.append(
+      MediaWarning(
+        .durationMismatch,
+        "its structure means \(ProbeWarnings.text(told)) seconds, all of its packets last \(ProbeWarnings.text(found.seconds))",
+        fact: "duration", stated: .number(told), measured: .number(found.seconds)))
   }
 
   private mutating func takePictures(_ scan: borrowing PacketScan, into media: inout MediaInfo) {
