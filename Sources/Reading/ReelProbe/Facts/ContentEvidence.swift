@@ -371,6 +371,15 @@ struct ContentEvidence {
           .durationMismatch, "the headers of its pictures and its sound give different durations",
           fact: "duration",
           stated: .number(most), measured: .number(least)))
+      if let stream = streams.video, let rate = header.rates[stream.pointee.index],
+        BitstreamRate(stream)?.agrees(with: rate.value) != true
+      {
+        found.append(
+          MediaWarning(
+            .claimUnchecked,
+            "the headers of its pictures and its sound give different durations, so its frame rate is uncertain",
+            fact: "video.frameRate", stated: .number(rate.value)))
+      }
     }
     if structure.truncated != true, structure.aviParts == nil, let frames = countedFrames,
       let stated = frames.stated, abs(stated - frames.seconds) > max(0.5, 0.03 * stated)
@@ -948,8 +957,11 @@ struct ContentEvidence {
       guard let stated = told ?? media.audio[place].sampleRate,
         let measured = own.pace.rate(insteadOf: stated)
       else {
+        // Only a rate that is stated beside the clock confirms it, where its codec has no other rate.
+        let isRight =
+          own.isConfirmed && (!own.pace.hasFixedRate || isClockHeard || picturesAgree(with: media))
         return [MediaWarning(.soundMismatch, Self.lastsOtherwise, fact: "audio.\(place)")]
-          + (own.isConfirmed ? [] : doubtedClock(Self.lastsOtherwise, media, slowed: own.pace.ratio))
+          + (isRight ? [] : doubtedClock(Self.lastsOtherwise, media, slowed: own.pace.ratio))
       }
       let what =
         "its sound has a rate of \(stated) Hz by the header of its codec, and of \(measured) by its times"
@@ -958,6 +970,13 @@ struct ContentEvidence {
         stated: .number(Double(stated)), measured: .number(Double(measured)))
       return [rate] + (own.isConfirmed ? [] : doubtedClock(what, media, slowed: own.pace.ratio))
     }
+  }
+
+  /// Whether the pictures themselves state the frame rate that was found.
+  private func picturesAgree(with media: MediaInfo) -> Bool {
+    media.video?.frameRate.flatMap { rate in
+      streams.video.flatMap { BitstreamRate($0) }?.agrees(with: rate.value)
+    } ?? false
   }
 
   private static let lastsOtherwise =
