@@ -46,6 +46,7 @@ package struct FFmpegReader {
     let failure = ReadFailure(container: structure.container, limits: limits)
     if let cut = failure.indexIsCut(structure, source) { throw cut }
     let clock = structure.iso == nil ? ContentClock.read(source, structure) : nil
+    if let changed = failure.changed(structure, clock, source) { throw changed }
     let reading = FileReading(
       source: source, structure: structure, clock: clock, failure: failure, limits: limits)
     return try reading.read(by: ways)

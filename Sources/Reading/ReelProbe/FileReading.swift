@@ -154,6 +154,11 @@ struct FileReading {
     var media = found.media
     var thorough = ThoroughReading(structure, streams, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
+    if !media.warnings.contains(where: { [.indexMismatch, .contentMissing].contains($0.code) }),
+      let stray = StrayPicture.found(in: source, structure, streams, amongAll: true)
+    {
+      media.warnings = Array((media.warnings + [stray.warning]).prefix(MediaWarning.most))
+    }
     if !structure.hasScrambled(streams), media.encrypted != true {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
       let others = changes.warnings.filter { change in
@@ -230,6 +235,8 @@ struct FileReading {
     if media.createdAt == nil { media.createdAt = cameraTime(streams, &scan) }
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
+    let stray = blank == nil ? StrayPicture.found(in: source, structure, streams) : nil
+    if stray != nil { media.presentDuration = nil }
     if let evidence { takeContent(evidence, &scan, into: &media) }
     media.audio += structure.namedCodecs?.soundsWithoutStreams(streams) ?? []
     let signs = SoundSigns(
@@ -242,7 +249,7 @@ struct FileReading {
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
-      blank: blank, otherSounds: Set(others.keys), soundFrames: signs.lengths(scan, media))
+      blank: blank, stray: stray, otherSounds: Set(others.keys), soundFrames: signs.lengths(scan, media))
     let codec =
       isParsed
       ? nil

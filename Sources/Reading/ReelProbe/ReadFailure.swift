@@ -61,6 +61,14 @@ struct ReadFailure {
       ?? ProbeError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
   }
 
+  /// Returns the error for a file that a transfer took for text, although it can be opened; nil for any other. That is
+  /// asked where bytes are not part of the container, or where the container lets any bytes be between its packets.
+  func changed(_ structure: FileStructure, _ clock: ContentClock?, _ source: BoundedSource) -> ProbeError? {
+    let isDoubtful =
+      structure.iso?.hasRest ?? (container.isMPEG || clock?.isUnclear ?? container.isMatroska)
+    return isDoubtful && !source.isFar ? changedAsText(source) : nil
+  }
+
   private func changedAsText(_ source: BoundedSource) -> ProbeError? {
     TextTransfer.hasChanged(source) ? ProbeError(.corrupt, TextTransfer.sentence) : nil
   }

@@ -188,10 +188,10 @@ enum CodecSign {
     }
   }
 
-  /// Whether a stream's first packet cannot belong to the claimed codec.
+  /// Whether a packet of pictures cannot belong to the claimed codec.
   ///
   /// - Parameter record: what the container stores about the codec beside its packets.
-  private static func isMissing(in packet: [UInt8], of codec: AVCodecID, record: [UInt8]) -> Bool {
+  static func isMissing(in packet: [UInt8], of codec: AVCodecID, record: [UInt8]) -> Bool {
     switch codec {
     case AV_CODEC_ID_H264:
       return !hasUnits(packet, record, lengthSize: AVCConfiguration(record)?.lengthSize)

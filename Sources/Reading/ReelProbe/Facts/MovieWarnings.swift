@@ -435,6 +435,14 @@ struct MovieWarnings {
 
   /// Warnings about tables of fragments that cannot all be true.
   private var fragments: [MediaWarning] {
+    if iso.losesFragments {
+      return [
+        MediaWarning(
+          .indexMismatch,
+          "fragments follow behind bytes that are no box, where players stop: a part of it was lost, repeated or replaced",
+          fact: "duration")
+      ]
+    }
     guard let fault = iso.fragmentTable?.faults.sorted(by: { $0.rawValue < $1.rawValue }).first else {
       return []
     }

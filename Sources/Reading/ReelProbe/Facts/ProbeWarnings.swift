@@ -13,6 +13,7 @@ struct ProbeWarnings {
   let crops: PictureCrops
   let media: MediaInfo
   let blank: BlankContent?
+  let stray: StrayPicture?
   /// The places of the sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
   /// The seconds that the first packet of a sound lasts by its codec, by the sound's place.
@@ -20,8 +21,8 @@ struct ProbeWarnings {
 
   var found: [MediaWarning] {
     let found = [
-      size, cropping, shape, turn, duration, transfer, codec, samples, truncation, blank?.warning, links,
-      orderedChapters,
+      size, cropping, shape, turn, duration, transfer, codec, samples, truncation, blank?.warning,
+      stray?.warning, links, orderedChapters,
     ]
     .compactMap {
       $0

@@ -20,7 +20,22 @@ extension ISOBox {
   /// Whether this may be a box of the outermost level that the end of the file cuts off. What claims to continue
   /// beyond that, and is of no such kind, was appended after the last box, such as a tag or the end of an upload
   /// form.
-  package func isPart(ofFileOf size: Int64) -> Bool { end <= size || Self.outermost.contains(type) }
+  package func isPart(ofFileOf size: Int64) -> Bool { end <= size || isKnown }
+
+  /// Whether it is of a kind that is known on the outermost level.
+  var isKnown: Bool { Self.outermost.contains(type) }
+
+  /// Whether there is a fragment (`moof`, whose first box is `mfhd`) in a part of a file.
+  static func hasFragment(_ file: some ByteReading, in range: Range<Int64>) -> Bool {
+    let names = [UInt8]("moof".utf8) + [0, 0, 0, 16] + [UInt8]("mfhd".utf8)
+    let step = Int64(searched - names.count + 1)
+    return stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(step)).contains {
+      let bytes = file.bytes(at: $0, count: Int(min(Int64(searched), range.upperBound - $0)))
+      return PlaceSearch.index(of: names, in: bytes[...]) != nil
+    }
+  }
+
+  private static let searched = 256 << 10
 
   /// Returns the boxes within this one, after `skipped` bytes of its own. They end where it does at the latest: what
   /// a box claims beyond that belongs to others, and would be read once for each box that claims it.

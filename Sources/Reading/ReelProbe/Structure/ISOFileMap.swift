@@ -35,6 +35,10 @@ struct ISOFileMap: Hashable {
   private var indexedEnd: Int64 = 0
   /// Whether a segment index, or the last fragment, refers to bytes beyond the end of the file.
   private(set) var refersBeyondFile = false
+  /// Whether bytes that are no known box follow the last one that is.
+  private(set) var hasRest = false
+  /// Whether bytes that are no box come before other fragments, so that players stop there.
+  private(set) var losesFragments = false
   /// Whether another file with samples of its own was appended to this one; players stop before it.
   private(set) var hasAnother = false
   /// Whether another file begins after the media.
@@ -63,6 +67,8 @@ struct ISOFileMap: Hashable {
 
   /// The most boxes to look at on the outermost level. Two hours of fragments of a second each have 14400.
   static let mostBoxes = 65_536
+  /// The bytes to search for fragments behind bytes that are no box.
+  private static let searched: Int64 = 16 << 20
   /// The most boxes to look at within another one.
   private static let mostInnerBoxes = 1024
   /// The most fragments whose tables are read; in a remote file each takes a request.
@@ -74,7 +80,7 @@ struct ISOFileMap: Hashable {
   private static let mostEntries = 1024
 
   init(_ file: some ByteReading) {
-    var boxes = 0
+    var (boxes, knownEnd): (Int, Int64) = (0, 0)
     var (parts, mediaBefore): ([MovieFragments.Part], Int64) = ([], 0)
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       guard box.isPart(ofFileOf: file.size) else { break }
@@ -89,6 +95,7 @@ struct ISOFileMap: Hashable {
         mediaBefore += box.end - box.contents
       }
       (boxes, end) = (boxes + 1, box.end)
+      if box.isKnown { knownEnd = box.end }
     }
     refersBeyondFile = indexedEnd > file.size
     if fragments == 0 {
@@ -103,10 +110,15 @@ struct ISOFileMap: Hashable {
       // A writer may have reserved more space than it used.
       if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }
     }
+    hasRest = boxes < Self.mostBoxes && knownEnd < file.size
+    if promisesFragments, hasRest, !file.isFar {
+      let behind = knownEnd..<min(file.size, knownEnd.addingClamped(Self.searched))
+      losesFragments = ISOBox.hasFragment(file, in: behind)
+    }
     // In a remote file, this takes another look only if something follows the boxes.
     if !file.isFar || end < file.size, CameraTrailer.tellsPosition(file) { disclosures.note(.location) }
     guard end < file.size else { return }
-    if boxes == Self.mostBoxes { endsBeyondFile = nil }
+    if boxes == Self.mostBoxes || losesFragments { endsBeyondFile = nil }
     // What follows the last box and is not a box.
     disclosures.look(into: file.bytes(at: end, count: PlaceSearch.looked)[...])
   }

@@ -1,14 +1,32 @@
 /// The header partition of an MXF file (SMPTE ST 377-1, 7).
 enum MXFFile {
-  /// Whether its footer, whose place a closed file states in its header, is beyond the end of the file. Nil if none
-  /// is stated.
+  /// Whether its footer, whose place a closed file states in its header, is beyond the end of the file or was never
+  /// written. Nil if no footer is stated, or if something else is there.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
+    guard let footer = footer(of: file) else { return nil }
+    if footer + 16 >= file.size { return true }
+    let found = file.bytes(at: footer, count: partitionKey.count)
+    return found.allSatisfy { $0 == 0 } ? true : isPartition(found) ? false : nil
+  }
+
+  /// Whether something else is where its header says that its footer is.
+  static func lacksFooter(_ file: some ByteReading) -> Bool {
+    guard let footer = footer(of: file), footer + 16 < file.size else { return false }
+    return !isPartition(file.bytes(at: footer, count: partitionKey.count))
+  }
+
+  private static func footer(of file: some ByteReading) -> Int64? {
     guard let start = headerPartition(of: file), let length = lengthWidth(file, at: start + 16),
       // The pack: versions, alignment, this partition, the previous one, the footer.
       let footer = file.bigEndian(at: start + 16 + length + 24, width: 8), footer > 0,
       footer < 1 << 62
     else { return nil }
-    return start + Int64(footer) + 16 >= file.size
+    return start + Int64(footer)
+  }
+
+  /// Whether it is the key of a partition, of any version of the registry (byte 7) and of any kind (bytes 13 and 14).
+  private static func isPartition(_ key: [UInt8]) -> Bool {
+    key.count > 12 && key[..<7] == partitionKey[..<7] && key[8..<13] == partitionKey[8..<13]
   }
 
   private static let partitionKey: [UInt8] = [

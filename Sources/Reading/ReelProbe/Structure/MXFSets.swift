@@ -38,11 +38,13 @@ struct MXFSets: Hashable {
   private var soundBytes: Int?
   /// Whether a descriptor states a size of pictures.
   private var hasPictures = false
+  private let lacksFooter: Bool
 
   private static let searched = 1 << 18
   private static let key: [UInt8] = [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x53]
 
   init(_ file: some ByteReading) {
+    lacksFooter = MXFFile.lacksFooter(file)
     var next = Int64(take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size)))))
     // A picture may be larger than what was searched.
     for _ in 0..<Self.mostElements where soundBytes == nil {
@@ -140,6 +142,13 @@ struct MXFSets: Hashable {
     var found: [MediaWarning] = []
     func isMissing(_ kind: String, _ fact: String) -> MediaWarning {
       MediaWarning(.claimUnchecked, "its header describes \(kind), of which it has no track", fact: fact)
+    }
+    if lacksFooter, media.truncated != true {
+      found.append(
+        MediaWarning(
+          .indexMismatch,
+          "its footer is not where its header says: a part of it was lost, repeated or replaced",
+          fact: "duration"))
     }
     if hasPictures, media.video == nil { found.append(isMissing("pictures", "video")) }
     if !sounds.isEmpty, media.audio.isEmpty { found.append(isMissing("sound", "audio")) }

@@ -71,7 +71,7 @@ struct MovieFragments: Hashable {
   /// The ranges of the media data of each track of video and sound, one for each fragment, in their order. They are kept
   /// apart from ``runs``, which are copied.
   private(set) var places: [UInt32: [Range<Int64>]] = [:]
-  /// The runs of samples of each other track, in their order.
+  /// The runs of samples of each track but those of sound, in their order.
   private(set) var sampleRuns: [UInt32: [SampleRun]] = [:]
   private(set) var faults: Set<Fault> = []
   /// Whether samples of the last fragment are beyond the end of the file.
@@ -180,9 +180,8 @@ struct MovieFragments: Hashable {
         faults.insert(.shape)
         continue
       }
-      if !chosen.contains(fragment.id) {
-        sampleRuns[fragment.id, default: []] += told.runs
-      } else if let start = told.dataStart, start >= 0, start < told.dataEnd {
+      if !run.isSound { sampleRuns[fragment.id, default: []] += told.runs }
+      if chosen.contains(fragment.id), let start = told.dataStart, start >= 0, start < told.dataEnd {
         places[fragment.id, default: []].append(start..<told.dataEnd)
       }
       bytes = bytes.addingClamped(told.bytes)

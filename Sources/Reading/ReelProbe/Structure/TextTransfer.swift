@@ -10,10 +10,18 @@ package enum TextTransfer {
 
   /// Whether the beginning of a file has become what no coded video is. It may be UTF-8, with a replacement character
   /// for each byte that was invalid, or with each byte taken for a Latin letter. Or all of its lines end as on
-  /// Windows (FTP's ASCII mode).
+  /// Windows (FTP's ASCII mode), or bytes that have no place in a text are gone.
   package static func hasChanged(_ file: some ByteReading) -> Bool {
     let bytes = file.bytes(at: 0, count: looked)
-    return isEncoded(bytes) || hasLines(bytes)
+    return isEncoded(bytes) || hasLines(bytes) || lacksBytes(bytes)
+  }
+
+  /// Whether only zeros, carriage returns or line feeds are missing of all bytes there are, or only the upper half.
+  private static func lacksBytes(_ bytes: [UInt8]) -> Bool {
+    var isThere = [Bool](repeating: false, count: 256)
+    for byte in bytes { isThere[Int(byte)] = true }
+    let missing = isThere.indices.filter { !isThere[$0] }
+    return [[0], [0x0A], [0x0D], Array(0x80...0xFF)].contains(missing)
   }
 
   private static func hasLines(_ bytes: [UInt8]) -> Bool {
