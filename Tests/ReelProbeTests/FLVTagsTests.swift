@@ -37,6 +37,15 @@ struct FLVTagsTests {
     #expect(try read(bytes.dropLast(20)).truncated == true)
   }
 
+  /// FFmpeg ends a stream of H.264 with a tag that holds nothing. Without a picture before it, its time is -1 without
+  /// the highest bit.
+  @Test func aTagThatHoldsNothingHasNoTime() throws {
+    let head = Array("FLV".utf8) + [1, 1, 0, 0, 0, 9, 0, 0, 0, 0]
+    let end: [UInt8] = [9, 0, 0, 5, 0xFF, 0xFF, 0xFF, 0x7F, 0, 0, 0, 0x17, 2, 0, 0, 0, 0, 0, 0, 16]
+    let media = try read(head + end)
+    #expect(media.duration == nil && media.durationSource == nil, "\(media.duration ?? 0)")
+  }
+
   /// Other bytes between two tags, and a tag of an unknown type.
   @Test(arguments: [[UInt8](repeating: 0, count: 57), [UInt8](repeating: 0xEE, count: 200), []])
   func theClockGoesOnBehindDamage(extra: [UInt8]) throws {

@@ -114,6 +114,8 @@ struct DurationSearch {
     if let seconds = streams.estimatedSeconds(context) { return found(seconds, .packets) }
     // FFmpeg also writes that guess into the streams.
     if context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
+    // That of an FLV is the time of its last tag, which may hold nothing and have the time -1.
+    if structure.container == .flv { return nil }
     return found(longestStream, .stream)
   }
 
