@@ -57,8 +57,9 @@ struct PacketExtent: Hashable {
   private var gaps = 0
   private var gapTicks = 0.0
   private var step = PacketStep()
-  /// The longest step from one packet to the next, in ticks.
-  private var longestStep = 0.0
+  /// The longest step in what was appended, in ticks.
+  private var longestAppended = 0.0
+  private var longestStep: Double { max(longestAppended, step.longest) }
   /// Whether the clock at some point starts anew with a step back.
   private var stepsBack = false
   /// Whether a step that would otherwise be a jump was a pause.
@@ -101,9 +102,6 @@ struct PacketExtent: Hashable {
       leap = Leap(from: stretches[last].last)
     }
     before = clock
-    if stretches[last].packets > 0, !isFar {
-      longestStep = max(longestStep, Double(time) - Double(stretches[last].last))
-    }
     step.add(time, isApart: isAnew || isFar)
     stretches[last].packets += 1
     stretches[last].first = min(stretches[last].first, time)
@@ -120,10 +118,10 @@ struct PacketExtent: Hashable {
     before = other.before
     gaps += other.gaps
     gapTicks += other.gapTicks
+    longestAppended = max(longestStep, other.longestStep)
     step = other.step
     stepsBack = stepsBack || other.stepsBack
     hasPauses = hasPauses || other.hasPauses
-    longestStep = max(longestStep, other.longestStep)
   }
 
   private func isJump(to clock: Int64, _ time: Int64, _ isFar: Bool, _ isPause: Bool) -> Bool {

@@ -5,6 +5,8 @@ package struct PacketStep: Hashable, Sendable {
   private var times: [Int64] = []
   /// The step before the clock was interrupted.
   private var before: Double?
+  /// The longest step between times that are no longer kept.
+  private var longestBefore = 0.0
 
   /// The number of steps that are used.
   private static let most = 64
@@ -15,12 +17,23 @@ package struct PacketStep: Hashable, Sendable {
   package mutating func add(_ time: Int64, isApart: Bool = false) {
     if isApart {
       before = ticks
+      longestBefore = longest
       times = []
     }
     let place = times.lastIndex { $0 <= time }
     if let place, times[place] == time { return }
     times.insert(time, at: place.map { $0 + 1 } ?? 0)
-    if times.count > 2 * Self.most { times.removeFirst(Self.most) }
+    if times.count > 2 * Self.most {
+      longestBefore = max(longestBefore, Self.longest(of: times.prefix(Self.most + 1)))
+      times.removeFirst(Self.most)
+    }
+  }
+
+  /// The longest step from one packet to the one that is shown next, in ticks.
+  var longest: Double { max(longestBefore, Self.longest(of: times[...])) }
+
+  private static func longest(of times: ArraySlice<Int64>) -> Double {
+    zip(times, times.dropFirst()).map { Double($1) - Double($0) }.max() ?? 0
   }
 
   /// The duration in ticks; nil for fewer than two packets.
