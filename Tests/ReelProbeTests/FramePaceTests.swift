@@ -91,6 +91,17 @@ struct FramePaceTests {
     #expect(abs(pace.average - 25) < 0.01)
   }
 
+  /// The first frames depend on one that was stored before the beginning, and so do frames between them.
+  @Test func whatWasStoredBeforeTheBeginningIsNoPause() throws {
+    let stored: [Int64] = [0, 40, 200, 120, 160, 320, 240, 280, 440, 360, 400]
+    let pace = try #require(
+      FramePace(PacketTimes([stored]), in: Self.milliseconds, isCut: false, beginsAnywhere: true))
+    #expect(!pace.isVariable)
+    #expect(pace.rate(among: [])?.description == "25/1")
+    let known = try #require(FramePace(PacketTimes([stored]), in: Self.milliseconds, isCut: false))
+    #expect(known.average < 24)
+  }
+
   /// Each step is permitted, but their sum exceeds the number range.
   @Test func theLongestStepsAreNoTrap() throws {
     let step = Int64(1) << 51

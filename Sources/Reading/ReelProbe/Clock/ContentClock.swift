@@ -40,7 +40,7 @@ struct ContentClock {
   private var seen: Set<Key> = []
   /// Whether every packet was read.
   var isWhole = false
-  /// Whether the file does not state where it should end.
+  /// Whether the file does not state where it should end, and may begin anywhere.
   var mayEndAnywhere = false
   /// Whether it is unknown how the times continue somewhere: too little was read, or a packet's time cannot be right.
   var isUnclear = false
@@ -237,7 +237,9 @@ struct ContentClock {
   func pace(of key: Key) -> FramePace? {
     let isCut = !isWhole || mayEndAnywhere
     func pace(_ times: PacketTimes?) -> FramePace? {
-      times.flatMap { FramePace(withoutPauses($0, of: key), in: base, isCut: isCut) }
+      times.flatMap {
+        FramePace(withoutPauses($0, of: key), in: base, isCut: isCut, beginsAnywhere: mayEndAnywhere)
+      }
     }
     return pace(heads[key])?.unless(pace(decodes[key]))
   }
@@ -265,7 +267,9 @@ struct ContentClock {
   func pacesFurtherOn(of key: Key) -> [FramePace] {
     windows.enumerated().compactMap { place, window in
       let isLast = isAtEnd && place == windows.count - 1
-      return window[key].flatMap { FramePace($0, in: base, isCut: mayEndAnywhere || !isLast) }
+      return window[key].flatMap {
+        FramePace($0, in: base, isCut: mayEndAnywhere || !isLast, beginsAnywhere: true)
+      }
     }
   }
 

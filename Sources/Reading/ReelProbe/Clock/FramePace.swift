@@ -21,9 +21,10 @@ struct FramePace: Hashable {
   ///   - times: the presentation times of frames, in any order.
   ///   - base: the time base of the times.
   ///   - isCut: whether the frames that were read may end anywhere.
+  ///   - beginsAnywhere: whether they may also begin anywhere.
   ///
   /// Nil for fewer than two steps.
-  init?(_ times: PacketTimes, in base: AVRational, isCut: Bool) {
+  init?(_ times: PacketTimes, in base: AVRational, isCut: Bool, beginsAnywhere: Bool = false) {
     guard base.num > 0, base.den > 0 else { return nil }
     var stretches = times.stretches.map(Self.ordered).filter { $0.count > 1 }
     guard stretches.reduce(0, { $0 + $1.count - 1 }) > 1 else { return nil }
@@ -34,9 +35,11 @@ struct FramePace: Hashable {
     if grain > 1 { stretches = stretches.map { times in times.map { ($0 - times[0]) / grain } } }
     let tick = Double(grain) * Double(base.num) / Double(base.den)
     let step = Self.ordinaryStep(stretches)
-    if isCut, let last = times.stretches.last, zip(last, last.dropFirst()).contains(where: { $0 > $1 }) {
-      Self.cutHoles(&stretches[stretches.count - 1], step)
+    func isReordered(_ times: [Int64]?) -> Bool {
+      times.map { zip($0, $0.dropFirst()).contains(where: >) } ?? false
     }
+    if isCut, isReordered(times.stretches.last) { Self.cutHoles(&stretches[stretches.count - 1], step) }
+    if beginsAnywhere, isReordered(times.stretches.first) { Self.cutFirstHoles(&stretches[0], step) }
     let span = stretches.reduce(0.0) { $0 + Double($1[$1.count - 1] - $1[0]) }
     guard span > 0 else { return nil }
     steps = stretches.reduce(0) { $0 + $1.count - 1 }
@@ -169,12 +172,23 @@ struct FramePace: Hashable {
   /// the last ones were not read.
   private static func cutHoles(_ sorted: inout [Int64], _ step: Double) {
     let start = max(3, sorted.count - mostReordered)
-    // That many frames could not fill a longer hole.
-    let holes = 1.5 * step...Double(mostReordered) * step
     guard start < sorted.count,
-      let hole = (start..<sorted.count).first(where: { holes.contains(Double(sorted[$0] - sorted[$0 - 1])) })
+      let hole = (start..<sorted.count).first(where: { isHole(before: $0, sorted, step) })
     else { return }
     sorted.removeSubrange(hole...)
+  }
+
+  /// Removes the frames before a hole near the beginning: some that belong between them were stored before the first
+  /// one that was read.
+  private static func cutFirstHoles(_ sorted: inout [Int64], _ step: Double) {
+    let end = min(mostReordered, sorted.count - 3)
+    guard end > 0, let hole = (1...end).last(where: { isHole(before: $0, sorted, step) }) else { return }
+    sorted.removeSubrange(..<hole)
+  }
+
+  /// Whether frames that were not read may fill the time before a frame.
+  private static func isHole(before place: Int, _ sorted: [Int64], _ step: Double) -> Bool {
+    (1.5 * step...Double(mostReordered) * step).contains(Double(sorted[place] - sorted[place - 1]))
   }
 
   private static let mostReordered = 16

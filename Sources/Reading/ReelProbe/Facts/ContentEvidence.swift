@@ -450,7 +450,11 @@ struct ContentEvidence {
     let isCut = scan.end != .file || structure.container.isMPEG
     let base = stream.pointee.time_base
     let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
-    guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
+    let beginsAnywhere = structure.container.isMPEG
+    guard
+      let pace = FramePace(scan.frames, in: base, isCut: isCut, beginsAnywhere: beginsAnywhere)?
+        .unless(decoded)
+    else { return nil }
     // An MXF stores one edit unit after the other.
     let isEven = isEvenThroughout == true || structure.container == .mxf
     return (pace, scan.end == .file || !pace.isVariable && isEven)
