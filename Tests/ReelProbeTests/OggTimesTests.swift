@@ -42,6 +42,52 @@ struct OggTimesTests {
     }
   }
 
+  @Test(arguments: ["libopus", "flac", "libvorbis"], [[], ["-c:v", "libvpx"]])
+  func whatBeginsLateLastsAsLongAsWhatIsInIt(codec: String, picture: [String]) throws {
+    let input = (picture.isEmpty ? [] : FFmpegTool.picture) + FFmpegTool.tone
+    let coded = picture + ["-c:a", codec, "-ar", "48000", "-output_ts_offset", "3600"]
+    guard let file = try FFmpegTool.make("a.ogg", input + coded) else { return }
+    let media = try file.read(as: .ogg).media
+    #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  @Test(arguments: ["libtheora", "libvpx"], ["libvorbis", "libopus", "flac"])
+  func soundMayBeginBehindThePictures(picture: String, codec: String) throws {
+    let tone = ["-itsoffset", "3"] + FFmpegTool.tone
+    guard
+      let file = try FFmpegTool.make("a.ogg", FFmpegTool.picture + tone + ["-c:v", picture, "-c:a", codec])
+    else { return }
+    let media = try file.read(as: .ogg).media
+    #expect(abs((media.duration ?? 0) - 5) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  /// Pages follow one another by their times, so they show how far the sound is where the pictures end.
+  @Test(arguments: [(6, 10, 0), (10, 6, 0), (6, 10, 4), (6, 10, 2)], ["libvorbis", "libopus"])
+  func picturesMayEndElsewhereThanTheirSound(seconds: (picture: Int, sound: Int, late: Int), codec: String)
+    throws
+  {
+    let arguments = [
+      "-itsoffset", "\(seconds.late)", "-f", "lavfi", "-i",
+      "testsrc2=size=64x48:rate=25:duration=\(seconds.picture)", "-f", "lavfi", "-i",
+      "sine=sample_rate=48000:duration=\(seconds.sound)", "-c:v", "libtheora", "-c:a", codec, "-fps_mode",
+      "passthrough",
+    ]
+    guard let file = try FFmpegTool.make("a.ogv", arguments) else { return }
+    for media in [try file.read(as: .ogg).media, try file.read(as: .ogg, by: [.thorough]).media] {
+      #expect(abs((media.duration ?? 0) - 10) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+    // Its pictures at twice their rate.
+    var bytes = file.allBytes
+    let header = try #require(bytes.firstRange(of: [0x80] + Array("theora".utf8))).lowerBound
+    bytes[header + 25] *= 2
+    OggPages.seal(&bytes)
+    let media = try #require(OpenFile(holding: bytes)).read(as: .ogg).media
+    #expect(media.warnings.contains { $0.fact == "video.frameRate" }, "\(media.warnings)")
+  }
+
   /// The facts from the quick reading, and from every packet.
   private static func media(_ pages: OggPages) throws -> [MediaInfo] {
     let file = try #require(OpenFile(holding: pages.bytes))

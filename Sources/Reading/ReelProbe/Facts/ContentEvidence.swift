@@ -141,7 +141,7 @@ struct ContentEvidence {
   /// states.
   var pagesTell: Bool {
     guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
-    return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate
+    return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate || ogg.lateSeconds != nil
   }
 
   /// Returns the duration by the times of the packets, or the header's if that agrees with them; nil if the times are
@@ -799,7 +799,7 @@ struct ContentEvidence {
       return [MediaWarning(.claimUnchecked, what, fact: "duration")]
     }
     guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
-      sound > 0, !ogg.areAlikeLong
+      sound > 0, !ogg.picturesAgree
     else { return [] }
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"

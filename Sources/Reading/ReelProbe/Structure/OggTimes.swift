@@ -18,8 +18,15 @@ struct OggTimes: Hashable {
   /// Whether its pictures, and all of its sound, begin in the middle of a broadcast. FFmpeg also counts the time
   /// before that.
   private(set) var picturesBeginLate = false
+  /// How many seconds it lasts if a stream begins late, so that FFmpeg's durations of the streams do not tell.
+  private(set) var lateSeconds: Double?
+  /// Whether the sound confirms how long the pictures last at their rate: they end together, or one ends where the
+  /// other is as far in the file.
+  private(set) var picturesAgree = false
   /// Whether it has a stream of an unknown kind.
   private(set) var hasUnknown = false
+  /// Whether it has a stream whose times are not read.
+  private var hasUnread = false
   /// The size of the blocks in Theora's header, and that of the pictures in them, if these leave out whole blocks.
   private(set) var unlikeSizes: [PixelSize] = []
   /// The number of files that were joined in it: the links of a chain (RFC 3533, 4).
@@ -47,12 +54,20 @@ struct OggTimes: Hashable {
     /// Whether it begins in the middle, as a part of a broadcast does.
     var beginsLate = false
     var last: Int64 = 0
+    /// How long its first packets last, in the unit of its times; nil if that is not known.
+    var length: Int64?
+    /// When its first packet begins; nil if that is not known.
+    var first: Int64?
+    /// The seconds that the other stream has reached by its pages before the last page of this one, and by the next.
+    var beside: (before: Double, behind: Double?)?
   }
 
   fileprivate enum Codec {
-    case theora(shift: Int64)
+    case theora(shift: Int64, rate: Double)
     case vorbis(rate: Int, longest: Int64)
     case opus(skipped: Int64)
+    case flac(rate: Int, headers: Int, length: Int64)
+    case vp8(rate: Double)
   }
 
   /// Returns nil for a large file, for a remote one, and for one that does not begin with a page.
@@ -82,7 +97,11 @@ struct OggTimes: Hashable {
           (streams, links) = ([:], links + 1)
         }
         let packet = file.bytes(at: contents, count: Int(min(64, lengths.first ?? 0)))
-        if let codec = codec(packet) { streams[serial] = Stream(codec: codec, headers: codec.headers) }
+        if let codec = codec(packet) {
+          streams[serial] = Stream(codec: codec, headers: codec.headers, length: codec.length)
+        } else {
+          hasUnread = hasUnread || !packet.starts(with: Array("fishead".utf8))
+        }
       }
       let granule = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(head[6 + $1]) }
       if var stream = streams[serial] {
@@ -91,7 +110,16 @@ struct OggTimes: Hashable {
         // Writers that do not number their pages leave all numbers at 0.
         if stream.before != nil, !isNext, number != stream.page { stream.isTorn = true }
         stream.page = number
+        if stream.length == nil, stream.headers == 0, case .opus = stream.codec {
+          stream.length = SoundFrame.opus(file.bytes(at: contents, count: 2)).map { Int64($0 * 48_000) }
+        }
         take(&stream, Int64(bitPattern: granule), packets: Int64(lengths.count { $0 < 255 }))
+        if streams.count == 2, let other = streams.first(where: { $0.key != serial }) {
+          stream.beside = (other.value.seconds, nil)
+          if let before = other.value.beside, before.behind == nil {
+            streams[other.key]?.beside = (before.before, stream.seconds)
+          }
+        }
         streams[serial] = stream
       }
       at = contents + lengths.reduce(0) { $0 + Int64($1) }
@@ -103,21 +131,46 @@ struct OggTimes: Hashable {
   private mutating func finish(_ streams: [Int: Stream]) {
     // If there are several side by side, none speaks for all.
     let theora = streams.values.filter(\.isTheora)
-    let sounds = streams.values.filter { !$0.isTheora }
+    let sounds = streams.values.filter(\.isCountedSound)
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
+    defer { lateSeconds = jumps ? nil : lateSeconds(Array(streams.values)) }
     guard theora.count == 1 else { return pictures = nil }
     picturesBeginLate = theora[0].beginsLate && sounds.allSatisfy(\.beginsLate)
     pictures = theora[0].packets + theora[0].repeated
+    picturesAgree = areAlikeLong || sounds.count == 1 && Self.agree(theora[0], sounds[0])
     guard theora[0].repeated > 0 else { return }
     // A time that only a page states is a claim, which later pages may carry on.
-    if soundSeconds == nil { isUnconfirmed = true } else if !areAlikeLong { jumps = true }
+    if soundSeconds == nil { isUnconfirmed = true } else if !picturesAgree { jumps = true }
     if jumps { pictures = theora[0].packets }
   }
 
   /// Whether pictures and sound last equally long, within the precision of their times; false if either is not known.
-  var areAlikeLong: Bool {
+  private var areAlikeLong: Bool {
     guard let pictureSeconds, let soundSeconds, soundSeconds > 0 else { return false }
-    return abs(pictureSeconds - soundSeconds) <= max(0.2, 0.03 * soundSeconds)
+    return Self.areNear(pictureSeconds, soundSeconds)
+  }
+
+  private static func areNear(_ one: Double, _ other: Double) -> Bool { abs(one - other) <= slack(other) }
+
+  private static func slack(_ seconds: Double) -> Double { max(0.2, 0.03 * seconds) }
+
+  /// Whether two streams end together, or one of them where the other is as far in the file.
+  private static func agree(_ one: Stream, _ other: Stream) -> Bool {
+    if areNear(one.seconds, other.seconds) { return true }
+    let short = one.seconds < other.seconds ? one : other
+    guard let beside = short.beside, let behind = beside.behind else { return false }
+    let slack = slack(short.seconds)
+    return short.seconds >= beside.before - slack && short.seconds <= behind + slack
+  }
+
+  private func lateSeconds(_ streams: [Stream]) -> Double? {
+    let begins = streams.compactMap(\.firstSecond)
+    guard links == 1, !hasUnread, begins.count == streams.count, begins.contains(where: { $0 > 1 }),
+      let begin = begins.min(), let end = streams.map(\.seconds).max()
+    else { return nil }
+    if begin <= 1 { return end }
+    // FFmpeg takes these codecs for ones that begin at 0. For others it knows better when they begin.
+    return streams.contains(where: \.isMiscounted) ? end - begin : nil
   }
 
   /// The duration of all pictures in seconds.
@@ -127,7 +180,7 @@ struct OggTimes: Hashable {
   }
 
   /// The total duration of all joined files in seconds, by the number of pictures, otherwise by the sound.
-  var seconds: Double? { secondsBefore.flatMap { before in lastSeconds.map { before + $0 } } }
+  var seconds: Double? { lateSeconds ?? secondsBefore.flatMap { before in lastSeconds.map { before + $0 } } }
 
   /// The duration of the last file in seconds.
   private var lastSeconds: Double? { pictureSeconds ?? soundSeconds }
@@ -140,7 +193,7 @@ struct OggTimes: Hashable {
       takeSizes(packet)
       // Another version may have this elsewhere (6.2), which is where FFmpeg looks for it.
       if (packet[7], packet[8]) != (3, 2) { jumps = true }
-      return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5))
+      return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5), rate: rate?.value ?? 0)
     }
     if packet.count >= 30, packet.starts(with: [1] + Array("vorbis".utf8)) {
       let rate = (0..<4).reversed().reduce(0) { $0 << 8 | Int(packet[12 + $1]) }
@@ -150,6 +203,17 @@ struct OggTimes: Hashable {
       return .opus(skipped: Int64(packet[10]) | Int64(packet[11]) << 8)
     }
     if !Self.others.contains(where: packet.starts) { hasUnknown = true }
+    // RFC 9639, 10.1: how many packets of metadata follow, then the stream's own header.
+    if packet.starts(with: [0x7F] + Array("FLAC".utf8)), let own = FLACStreamInfo(Array(packet.dropFirst(9))),
+      let headers = packet.number(at: 7, bytes: 2), headers > 0, let length = own.frameLength
+    {
+      return .flac(rate: own.sampleRate, headers: headers + 1, length: Int64(length))
+    }
+    if packet.starts(with: Array("OVP80".utf8)), let pictures = packet.number(at: 18, bytes: 4),
+      let seconds = packet.number(at: 22, bytes: 4), pictures > 0, seconds > 0
+    {
+      return .vp8(rate: Double(pictures) / Double(seconds))
+    }
     return nil
   }
 
@@ -178,11 +242,15 @@ struct OggTimes: Hashable {
     stream.since += packets - headers
     guard packets > headers else { return }
     // -1 means that no packet ends there.
-    if granule == -1 { return leavesTimesOut = true }
+    if granule == -1 {
+      if stream.isTheora || stream.isCountedSound { leavesTimesOut = true }
+      return
+    }
     let time: Int64
     switch stream.codec {
-    case .theora(let shift): time = granule >> shift &+ granule & (1 << shift - 1)
-    case .vorbis, .opus: time = granule
+    case .theora(let shift, _): time = granule >> shift &+ granule & (1 << shift - 1)
+    case .vorbis, .opus, .flac: time = granule
+    case .vp8: time = granule >> 32
     }
     let own = stream.since
     defer {
@@ -190,11 +258,13 @@ struct OggTimes: Hashable {
     }
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {
+      stream.first = stream.length.map { time - own * $0 }
       switch stream.codec {
       // Writers may leave out empty packets before the first stated time.
       case .theora: stream.beginsLate = time > own + Self.mostLeftOut
       case .vorbis(_, let longest): stream.beginsLate = time > own * longest
       case .opus: stream.beginsLate = time > own * 5760
+      case .flac, .vp8: break
       }
       return
     }
@@ -208,6 +278,7 @@ struct OggTimes: Hashable {
     // Half of a block overlaps the one before (Vorbis I, 1.3.2).
     case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest / 2 { jumps = true }
     case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }
+    case .flac, .vp8: break
     }
   }
 }
@@ -215,8 +286,21 @@ struct OggTimes: Hashable {
 extension OggTimes.Codec {
   /// The number of packets before the first one with content.
   fileprivate var headers: Int {
-    if case .opus = self { return 2 }
-    return 3
+    switch self {
+    case .theora, .vorbis: 3
+    case .opus, .vp8: 2
+    case .flac(_, let headers, _): headers
+    }
+  }
+
+  /// How long each packet lasts, in the unit of the times.
+  fileprivate var length: Int64? {
+    switch self {
+    case .theora, .vp8: 1
+    case .flac(_, _, let length): length
+    case .vorbis(_, let longest): longest / 2
+    case .opus: nil
+    }
   }
 }
 
@@ -226,12 +310,33 @@ extension OggTimes.Stream {
     return false
   }
 
-  /// The seconds of sound, by its last page.
-  fileprivate var seconds: Double? {
+  /// Whether it is sound whose times are compared with those of pictures.
+  fileprivate var isCountedSound: Bool {
     switch codec {
-    case .theora: nil
-    case .vorbis(let rate, _): Double(last) / Double(max(1, rate))
-    case .opus(let skipped): Double(max(0, last - skipped)) / 48_000
+    case .vorbis, .opus: true
+    case .theora, .flac, .vp8: false
+    }
+  }
+
+  /// Whether FFmpeg takes it for one that begins at 0.
+  fileprivate var isMiscounted: Bool {
+    switch codec {
+    case .opus, .flac: true
+    case .theora, .vorbis, .vp8: false
+    }
+  }
+
+  /// When it ends, by the last of its pages.
+  fileprivate var seconds: Double { seconds(last) }
+
+  /// When it begins, by the first of its pages; nil if that is not known.
+  fileprivate var firstSecond: Double? { first.map(seconds) }
+
+  private func seconds(_ time: Int64) -> Double {
+    switch codec {
+    case .theora(_, let rate), .vp8(let rate): rate > 0 ? Double(time) / rate : 0
+    case .vorbis(let rate, _), .flac(let rate, _, _): Double(time) / Double(max(1, rate))
+    case .opus(let skipped): Double(max(0, time - skipped)) / 48_000
     }
   }
 }
