@@ -82,6 +82,16 @@ struct CodecSignTests {
       claimed: AV_CODEC_ID_H263, packet: bytes("000000056588840021"), record: h264Record,
       other: AV_CODEC_ID_H264),
     Example(claimed: AV_CODEC_ID_H264, packet: bytes("000000056588840021"), record: h264Record, other: nil),
+    // A second unit that is longer than what is left, padding, and what is too short to be a unit.
+    Example(
+      claimed: AV_CODEC_ID_H264, packet: bytes("000000056588840021" + "0000000641abcdef"), record: h264Record,
+      other: AV_CODEC_ID_NONE),
+    Example(
+      claimed: AV_CODEC_ID_H264, packet: bytes("000000056588840021" + "0000000000000000"), record: h264Record,
+      other: nil),
+    Example(
+      claimed: AV_CODEC_ID_HEVC, packet: bytes("000000052801af1d42" + "ffffff"), record: hevcRecord,
+      other: nil),
     // The first tag of an FLV, without the bytes that FFmpeg strips.
     Example(claimed: AV_CODEC_ID_FLV1, packet: [0, 0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),
     Example(claimed: AV_CODEC_ID_VP6F, packet: [0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),

@@ -266,7 +266,10 @@ enum CodecSign {
       guard (unit.first ?? 0) & 0x80 == 0 else { return false }
       length += lengthSize + unit.count
     }
-    return length > 0
+    // A unit that is longer than the rest of its packet can't be decoded, nor can the packet.
+    let rest = packet.dropFirst(length)
+    let next = rest.prefix(lengthSize).reduce(0) { $0 << 8 | Int($1) }
+    return length > 0 && (rest.count <= lengthSize || next <= rest.count - lengthSize)
   }
 
   private static func isKeyOfVP8(_ packet: [UInt8]) -> Bool {
