@@ -337,6 +337,40 @@ struct PrivacyTests {
     #expect(try Self.read(bytes).hasLocation == true && Self.isPlaceInPictures(bytes))
   }
 
+  /// Exif as photos have it, with a latitude if `isPlace`, and with an orientation.
+  private static func exif(isPlace: Bool, orientation: UInt8) -> [UInt8] {
+    func entry(_ tag: [UInt8], _ kind: UInt8, _ count: UInt8, _ value: [UInt8]) -> [UInt8] {
+      tag + [0, kind, 0, 0, 0, count] + value
+    }
+    let tiff: [UInt8] =
+      [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8, 0, 2] + entry([0x01, 0x12], 3, 1, [0, orientation, 0, 0])
+      + entry([0x88, 0x25], 4, 1, [0, 0, 0, 38]) + [0, 0, 0, 0]
+      + [0, 1] + entry([0, isPlace ? 2 : 5], 5, 3, [0, 0, 0, 60]) + [0, 0, 0, 0]
+      + [UInt8](repeating: 1, count: 24)
+    let segment = Array("Exif\0\0".utf8) + tiff
+    return [0xFF, 0xE1, 0, UInt8(segment.count + 2)] + segment
+  }
+
+  /// A series of photos that was made a video with `-c copy`.
+  @Test(arguments: ["a.mov", "a.mkv", "a.avi"], [(true, 6), (false, 1), (false, 3)] as [(Bool, UInt8)])
+  func photosInMotion(_ name: String, _ photo: (isPlace: Bool, orientation: UInt8)) throws {
+    let folder = try TemporaryFolder()
+    let coded = ["-frames:v", "1", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p"]
+    guard let made = try FFmpegTool.make("a.jpg", FFmpegTool.picture + coded)?.allBytes else { return }
+    let exif = Self.exif(isPlace: photo.isPlace, orientation: photo.orientation)
+    for number in 1...3 { try folder.write(made[..<2] + exif + made[2...], to: "\(number).jpg") }
+    let series = ["-f", "image2", "-framerate", "5", "-i", folder.path(of: "%d.jpg"), "-c", "copy"]
+    let bytes = try #require(try FFmpegTool.make(name, series)).allBytes
+    let media = try Self.read(bytes)
+    #expect(media.hasLocation == photo.isPlace)
+    #expect(try Self.isPlaceInPictures(bytes) == photo.isPlace)
+    #expect(media.video?.rotation == 0 && media.video?.width == 64)
+    let turned = media.warnings.filter { $0.fact == "video.rotation" }
+    #expect(turned.map(\.code) == (photo.orientation == 1 ? [] : [.claimUnchecked]), "\(media.warnings)")
+    #expect(
+      turned.first?.stated == (photo.orientation == 6 ? .number(90) : turned.isEmpty ? nil : .number(180)))
+  }
+
   @Test(arguments: [("GPS (13.6013, 49.7243, 16)", true), ("it rains", false)])
   func subtitlesOfAVI(_ text: String, _ isPlace: Bool) throws {
     func u32(_ numbers: Int...) -> [UInt8] {

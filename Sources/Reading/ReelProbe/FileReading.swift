@@ -255,8 +255,9 @@ struct FileReading {
       ? nil
       : rawDoubted(streams.video, &media, &scan) ?? textureDoubted(streams.video, media, &scan)
         ?? codecDoubted(streams.video, media, &scan)
+    let orientation = orientationDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + [codec].compactMap { $0 } + frames
+      (warnings.found + [codec, orientation].compactMap { $0 } + frames
         + soundsRenamed(header, streams, media, besides: others)
         + others.sorted { $0.key < $1.key }.map(\.value) + (evidence?.warnings(media, scan.soundPaces) ?? []))
         .prefix(
@@ -348,6 +349,24 @@ struct FileReading {
     return MediaWarning(
       .claimUnchecked, "its first picture does not have as many blocks as the size in its header requires",
       fact: "video", stated: .text("\(parameters.width)x\(parameters.height)"))
+  }
+
+  /// A warning if JPEGs have an orientation of their own, as a series of photos has that was made a video without
+  /// decoding. Some players apply it.
+  private func orientationDoubted(
+    _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
+  ) -> MediaWarning? {
+    guard let stream, stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_MJPEG, media.external != true,
+      media.encrypted != true
+    else { return nil }
+    scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+    guard let packet = scan.firsts[stream.pointee.index],
+      let orientation = MotionJPEG.orientation(of: BitstreamHeader.bytes(of: packet)), orientation > 1
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its pictures have an orientation of their own in Exif, and only some players turn them accordingly",
+      fact: "video.rotation", stated: [3: 180, 6: 90, 8: 270][orientation].map { .number($0) })
   }
 
   /// Warnings for sound whose frames show another codec than the header names. Not for MP4, where one name stands for

@@ -38,4 +38,25 @@ enum MotionJPEG {
     }
     return nil
   }
+
+  /// Returns what precedes the first scan, as far as it is there; nil for anything but a JPEG.
+  static func head(of packet: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    guard packet.starts(with: [0xFF, 0xD8, 0xFF]) else { return nil }
+    var place = packet.startIndex + 2
+    while place + 4 <= packet.endIndex, packet[place] == 0xFF, packet[place + 1] != 0xDA {
+      place += 2 + max(2, Int(packet[place + 2]) << 8 | Int(packet[place + 3]))
+    }
+    return packet[..<min(place, packet.endIndex)]
+  }
+
+  /// Returns the first directory of the Exif in a JPEG's head.
+  static func exif(in head: ArraySlice<UInt8>) -> ExifDirectory? {
+    let name = Array("Exif\0\0".utf8)
+    return PlaceSearch.index(of: name, in: head).flatMap { ExifDirectory(head[($0 + name.count)...]) }
+  }
+
+  /// Returns the orientation that Exif gives the picture: 1 if it is upright, otherwise 2 to 8; nil if there is none.
+  static func orientation(of packet: [UInt8]) -> Int? {
+    head(of: packet[...]).flatMap { exif(in: $0)?[0x0112]?.value }.flatMap { (1...8).contains($0) ? $0 : nil }
+  }
 }

@@ -6,10 +6,13 @@ package enum CameraMessage {
     [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
     + Array("MDPM".utf8)
   /// The number of bytes of a picture that are searched.
-  package static let looked = 16 << 10
+  package static let looked = 64 << 10
 
-  /// Returns what the messages at the beginning of a picture give away.
+  /// Returns what the messages at the beginning of a picture give away, or what precedes the scan of a JPEG.
   package static func disclosure(of picture: ArraySlice<UInt8>) -> Disclosure {
+    if let head = MotionJPEG.head(of: picture) {
+      return PlaceSearch.finds(in: head) ? .location : MotionJPEG.exif(in: head) != nil ? .identity : .nothing
+    }
     // From 0xB0 on, these are the tags of Exif's positions. Those of the latitude come first.
     let isLocated = packs(in: picture)?.contains { pack in
       (0xB1...0xB4).contains(pack.tag) && pack.bytes.contains { $0 != 0 && $0 != 0xFF }

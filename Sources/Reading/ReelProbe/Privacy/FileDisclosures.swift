@@ -89,8 +89,8 @@ struct FileDisclosures {
   private mutating func lookAtSamples(of stream: StreamChoice.Stream, _ iso: ISOFileMap?) {
     let parameters = stream.pointee.codecpar.pointee
     let kind = parameters.codec_type
-    let isCoded = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
-    guard kind != AVMEDIA_TYPE_VIDEO || isCoded else { return }
+    let hasMessages = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MJPEG].contains(parameters.codec_id)
+    guard kind != AVMEDIA_TYPE_VIDEO || hasMessages else { return }
     let entries = numbers(of: Int(avformat_index_get_entries_count(stream)), kind) { number in
       avformat_index_get_entry(stream, Int32(number)).map { $0.pointee.flags & AVINDEX_KEYFRAME != 0 }
         ?? false

@@ -164,30 +164,11 @@ package enum PlaceSearch {
 
   /// Whether TIFF's first directory, or the GPS directory to which it refers, has a latitude (4.6.6).
   private static func tellsPosition(_ tiff: ArraySlice<UInt8>) -> Bool {
-    let isLittle = tiff.starts(with: [0x49, 0x49, 0x2A, 0])
-    guard isLittle || tiff.starts(with: [0x4D, 0x4D, 0, 0x2A]) else { return false }
-    func number(_ offset: Int, _ width: Int) -> Int? {
-      guard offset >= 0, offset <= tiff.count - width else { return nil }
-      let field = tiff[(tiff.startIndex + offset)..<(tiff.startIndex + offset + width)]
-      return (isLittle ? Array(field.reversed()) : Array(field)).reduce(0) { $0 << 8 | Int($1) }
-    }
-    /// Returns the value of a tag, and how many there are.
-    func entry(_ tag: Int, in directory: Int) -> (count: Int, value: Int)? {
-      guard let count = number(directory, 2) else { return nil }
-      for place in 0..<count {
-        let start = directory + 2 + 12 * place
-        guard let found = number(start, 2) else { return nil }
-        if found == tag, let many = number(start + 4, 4), let value = number(start + 8, 4) {
-          return (many, value)
-        }
-      }
-      return nil
-    }
-    guard let first = number(4, 4) else { return false }
+    guard let exif = ExifDirectory(tiff) else { return false }
     let (latitude, positions) = (2, 0x8825)
     // Canon writes the GPS directory alone.
-    if entry(latitude, in: first).map({ $0.count == 3 }) ?? false { return true }
-    return entry(positions, in: first).flatMap { entry(latitude, in: $0.value) } != nil
+    if exif[latitude].map({ $0.count == 3 }) ?? false { return true }
+    return exif[positions].flatMap { ExifDirectory(tiff, at: $0.value)?[latitude] } != nil
   }
 
   // MARK: GoPro
