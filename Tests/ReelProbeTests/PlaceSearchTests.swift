@@ -60,6 +60,19 @@ struct PlaceSearchTests {
     #expect(PlaceSearch.findsWay(in: (noise + bytes + noise)[50...]) == (expected))
   }
 
+  @Test(
+    "text shows a position by its decimals or its hemisphere",
+    arguments: [
+      ("GPS 48.1234", true), ("$GPRMC,123519,A,4807.038,N,01131.000,E,022.4", true),
+      ("$GNGGA,123519,3751.65,S,14507.36,E", true), ("GPS 48.123, north", false), ("RMC,123519,V,,,,", false),
+      ("GPS for 3.50,Now", false), ("48.1234", false), ("gratitude 4807.038,N", true),
+      ("it was 4807.038,N", false),
+    ])
+  func texts(_ text: String, _ expected: Bool) {
+    #expect(PlaceSearch.findsInText(Array(text.utf8)[...]) == expected)
+    #expect(PlaceSearch.findsInText(Array("--\(text)".utf8)[2...]) == expected)
+  }
+
   @Test("the first samples are searched, and some others up to the last one")
   func samples() {
     #expect(SampleSearch.numbers(of: 0).isEmpty && SampleSearch.numbers(of: 0) { _ in true }.isEmpty)

@@ -185,6 +185,7 @@ struct PrivacyTests {
       (privateStream(0xBD, sentence), true), (privateStream(0xBF, sentence), true),
       (privateStream(0xE0, sentence), false),
       (privateStream(0xBD, "\0\0LIGOGPSINFO\0"), true),
+      (privateStream(0xBD, "GPS (13.6013, 49.7243, 16)"), true),
       (privateStream(0xBD, "with latitude and gratitude"), false),
       (Array(sentence.utf8), false),
     ], [false, true])

@@ -172,7 +172,8 @@ struct OtherPlaces {
       found.note(inPictures: CameraMessage.disclosure(of: stream[...]))
       if PlaceSearch.index(of: Self.aircraft, in: stream[...]) != nil { found.note(.location) }
       // A dashcam's own stream is in no table, or is private.
-      if others.contains(id), PlaceSearch.findsWay(in: stream.prefix(PlaceSearch.looked)) {
+      let start = stream.prefix(PlaceSearch.looked)
+      if others.contains(id), PlaceSearch.findsWay(in: start) || PlaceSearch.findsInText(start) {
         found.note(.location)
       }
     }

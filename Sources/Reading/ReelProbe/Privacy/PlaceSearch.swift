@@ -107,23 +107,21 @@ package enum PlaceSearch {
   }
 
   /// Returns whether text that is shown contains a position: one in ISO 6709, or a word about positions together with a
-  /// number that has at least four decimals.
+  /// number that has at least four decimals or a hemisphere.
   package static func findsInText(_ bytes: ArraySlice<UInt8>) -> Bool {
     if findsPosition(in: bytes) { return true }
     let words = ["GPS", "atitude", "RMC,", "GGA,"].map { Array($0.utf8) }
     guard words.contains(where: { index(of: $0, in: bytes) != nil }) else { return false }
-    var digits: Int?
-    for byte in bytes {
-      if byte == UInt8(ascii: ".") {
-        digits = 0
-      } else if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
-        digits = digits.map { $0 + 1 }
-        if digits == 4 { return true }
-      } else {
-        digits = nil
-      }
+    return bytes.indices.contains { point in
+      guard bytes[point] == UInt8(ascii: ".") else { return false }
+      let decimals = bytes[(point + 1)...].prefix { (0x30...0x39).contains($0) }
+      return decimals.count >= 4 || decimals.count >= 2 && isLatitude(bytes[decimals.endIndex...])
     }
-    return false
+  }
+
+  /// Whether what follows a number makes it a latitude, as NMEA writes it: `4807.038,N,01131.000,E`.
+  private static func isLatitude(_ rest: ArraySlice<UInt8>) -> Bool {
+    rest.starts(with: ",N,".utf8) || rest.starts(with: ",S,".utf8)
   }
 
   // MARK: Receivers
