@@ -146,6 +146,10 @@ struct PosterTableTests {
     Case("4:4:4", still + ["-c:v", "libx264", "-pix_fmt", "yuv444p", "-crf", "12"]),
     Case("ten bits", still + ["-c:v", "libx264", "-pix_fmt", "yuv420p10le", "-crf", "12"]),
     Case("red, green and blue", still + ["-c:v", "qtrle"]).with { $0.file = "a.mov" },
+    Case("a palette at the beginning", still + ["-c:v", "rawvideo", "-pix_fmt", "pal8"]).with {
+      $0.file = "a.avi"
+      $0.distance = 6
+    },
     wide("HDR10", "smpte2084"),
     // zscale maps diffuse white differently than BT.2408; ToneMapperTests has the numbers.
     wide("HLG", "arib-std-b67").with { $0.distance = 17 },

@@ -60,6 +60,8 @@ final class PictureDecoder {
         .undecodable, "its video (\(Self.name(of: stream))) can't be decoded: its header makes no sense")
     }
     for other in video.streams where other != stream { other.pointee.discard = AVDISCARD_ALL }
+    // FFmpeg hands out a file's palette with the first packet alone, and the decoder keeps it.
+    if (1...8).contains(parameters.pointee.bits_per_coded_sample), stream != video.cover { _ = nextFrame() }
   }
 
   deinit {
