@@ -348,7 +348,7 @@ import Testing
   @Test("a file whose server must not be read from has the error of that, and is not asked for again")
   func notPermitted() async throws {
     let refusal = SourceError(.outsideRoot, "not from there")
-    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError(refusing: refusal))
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError.refusing(refusal))
     }
     let source = WebSource(try WebAddress(parsing: "https://host/a.mp4"), transport: transport)
     let queue = BlockingQueue(label: "reel.test", width: 1)

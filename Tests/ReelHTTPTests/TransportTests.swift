@@ -66,7 +66,7 @@ struct TransportTests {
         _ = try await transport.send(HTTPCall(.get, origin, "/"))
         #expect(isAdmitted)
       } catch {
-        #expect(error == .source(UploadError(refusing: refusal)))
+        #expect(error == .source(UploadError.refusing(refusal)))
         #expect(!isAdmitted)
       }
     }

@@ -290,7 +290,7 @@ import Testing
   @Test("an object whose store must not be read from has the error of that, and is not asked for again")
   func notPermitted() async throws {
     let refusal = SourceError(.outsideRoot, "not from there")
-    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError(refusing: refusal))
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in throw .source(UploadError.refusing(refusal))
     }
     let source = S3Source(
       try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),

@@ -90,10 +90,11 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     isOfTheFile = true
   }
 
-  /// Creates an error for a source that must not be read.
-  package init(refusing source: SourceError) {
-    self.init(.rejected, source.text)
-    sourceError = source
+  /// Returns the error for a source that must not be read.
+  package static func refusing(_ source: SourceError) -> UploadError {
+    var error = UploadError(.rejected, source.text)
+    error.sourceError = source
+    return error
   }
 
   /// Creates an error whose message is plain text and names no setting.

@@ -249,7 +249,7 @@ final class CurlTransfer: @unchecked Sendable {
     guard begin == nil, let curl, let easy else { return false }
     // A name that was checked before may lead elsewhere by now.
     if let refusal = request.rule?(request.host, IPAddress(name.remote)) {
-      failure = .source(UploadError(refusing: refusal))
+      failure = .source(.refusing(refusal))
       needsNewConnection = false
       return false
     }
