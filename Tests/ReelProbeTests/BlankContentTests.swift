@@ -142,7 +142,7 @@ import Testing
   @Test("zeros in a box without media do not hide a later gap", .enabled(if: FFmpegTool.path != nil))
   func unused() throws {
     let moving = ["-f", "lavfi", "-i", "testsrc=s=352x288:r=25:d=8"]
-    let coded = ["-c:v", "mpeg4", "-b:v", "1M", "-movflags", "frag_keyframe+empty_moov"]
+    let coded = ["-c:v", "mpeg4", "-b:v", "1M", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
     guard let file = try FFmpegTool.make("a.mp4", moving + coded) else { return }
     let bytes = file.allBytes
     let size = 400_000

@@ -312,6 +312,27 @@ struct FalseHeaderTests {
     }
   }
 
+  /// Both frame rates of an AVI are wrong, and the sound beside the pictures lasts as long as it did.
+  @Test(arguments: ["libmp3lame", "pcm_s16le"], [0.5, 2])
+  func aRateThatTheSoundContradictsIsNamed(sound: String, factor: Double) throws {
+    let inputs = [
+      "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=6", "-f", "lavfi", "-i", "sine=duration=6",
+    ]
+    let coded = ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", sound]
+    guard var bytes = try FFmpegTool.make("a.avi", inputs + coded)?.allBytes else { return }
+    let main = try #require(bytes.position(of: "avih")) + 8
+    let rate = try #require(bytes.position(of: "strh")) + 8 + 24
+    for (place, scale) in [(main, 1 / factor), (rate, factor)] {
+      let old = bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+      let new = UInt32(Double(old) * scale)
+      for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: new >> UInt32(8 * byte)) }
+    }
+    let warnings = try #require(OpenFile(holding: bytes)).read(as: .avi).media.warnings
+    for fact in ["duration", "video.frameRate"] {
+      #expect(warnings.contains { $0.fact == fact }, "\(fact): \(warnings)")
+    }
+  }
+
   /// FFmpeg takes a clock tick of 11 or 78 µs for a picture's duration.
   @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
     guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {

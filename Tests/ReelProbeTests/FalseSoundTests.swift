@@ -630,6 +630,27 @@ struct FalseSoundTests {
     for media in try allWays(bytes) { expectNoLie(media, "ogv") }
   }
 
+  /// Opus has one rate only, and a `DefaultDuration` that was changed with the clock confirms nothing.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func aClockThatOpusContradictsIsNamed() throws {
+    let inputs = FFmpegTool.picture + FFmpegTool.tone
+    guard var bytes = try FFmpegTool.make("a.webm", inputs + Self.coded("libvpx", "libopus"))?.allBytes else {
+      return
+    }
+    for media in try allWays(bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
+    for (mark, number) in [
+      ([0x2A, 0xD7, 0xB1, 0x83], [0x1E, 0x84, 0x80]), ([0x23, 0xE3, 0x83, 0x84], [0x04, 0xC4, 0xB4, 0x00]),
+    ] as [([UInt8], [UInt8])] {
+      let place = try #require(bytes.position(of: mark)) + mark.count
+      bytes.replaceSubrange(place..<(place + number.count), with: number)
+    }
+    for media in try allWays(bytes) {
+      for fact in ["duration", "video.frameRate"] {
+        #expect(media.warnings.contains { $0.fact == fact }, "\(fact): \(media.warnings)")
+      }
+    }
+  }
+
   // MARK: FLV
 
   /// The tags of a dump that begins in the middle of a stream, without the audio header.

@@ -107,11 +107,9 @@ struct TornFileTests {
     let place = whole.count / 3
     let zeros = [UInt8](repeating: 0, count: whole.count - place)
     #expect(try Self.read(whole[..<place] + zeros).truncated == true)
-    for bytes in [whole[..<place] + whole[(place - 5000)...], whole[..<place] + whole[(place + 500)...]] {
-      let media = try Self.read(Array(bytes))
-      #expect(media.truncated == nil)
-      #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
-    }
+    let media = try Self.read(Array(whole[..<place] + whole[(place + 500)...]))
+    #expect(media.truncated == nil)
+    #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
   }
 
   @Test(
