@@ -150,6 +150,10 @@ struct PosterTableTests {
       $0.file = "a.avi"
       $0.distance = 6
     },
+    Case(
+      "a fourth byte of zeros in uncompressed AVI",
+      still + ["-vf", "format=rgba,colorchannelmixer=aa=0", "-c:v", "rawvideo", "-pix_fmt", "bgra"]
+    ).with { $0.file = "a.avi" },
     wide("HDR10", "smpte2084"),
     // zscale maps diffuse white differently than BT.2408; ToneMapperTests has the numbers.
     wide("HLG", "arib-std-b67").with { $0.distance = 17 },

@@ -56,7 +56,7 @@ struct FrameRenderer {
     cut(frame)
     guard let layout = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.pointee.format)) else { return nil }
     let colours = FrameColours(frame.pointee, stream.pointee.codecpar.pointee)
-    let isTransparent = layout.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0
+    let isTransparent = layout.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0 && !isWindowsBitmap
     let (width, height) = shape.size(
       Int(frame.pointee.width), Int(frame.pointee.height), side: side)
     let scaled = Scaler(width: width, height: height, colours: colours, hasAlpha: isTransparent)
@@ -70,6 +70,12 @@ struct FrameRenderer {
     }
     if isTransparent { bytes = Self.onGround(bytes) }
     return RawPicture(width: width, height: height, bytes: bytes).map(orientation.upright)
+  }
+
+  /// Whether the pictures are stored as in a Windows bitmap (`BI_RGB`), of whose 32 bits eight are not used.
+  private var isWindowsBitmap: Bool {
+    stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_RAWVIDEO
+      && stream.pointee.codecpar.pointee.codec_tag == 0
   }
 
   /// Crops the frame to what the container shows of it.
