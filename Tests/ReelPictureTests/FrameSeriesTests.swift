@@ -1,3 +1,4 @@
+import Foundation
 import ReelCore
 import ReelTestSupport
 import Testing
@@ -28,6 +29,20 @@ struct FrameSeriesTests {
     let frames = try video.frames(count: 6)
     let times = frames.compactMap(\.time)
     #expect(frames.count == 6 && times == times.sorted() && Set(times).count == 6, "\(times)")
+  }
+
+  /// Cut without re-encoding: the only key frame is before the part that the edit list shows.
+  @Test func aTrimmedVideoHasAllItsPictures() throws {
+    let whole = try FFmpegTool.make(
+      "a.mp4",
+      ["-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=4", "-c:v", "libx264", "-preset", "ultrafast"]
+        + ["-g", "600", "-pix_fmt", "yuv420p"])
+    let path = NSTemporaryDirectory() + "/reel-trim-\(UUID().uuidString).mp4"
+    try Data(whole).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let video = try TestVideo(try FFmpegTool.make("b.mp4", ["-ss", "2", "-i", path, "-c", "copy"]))
+    let times = try video.frames(count: 4).compactMap(\.time)
+    #expect(times.count == 4 && times == times.sorted(), "\(times)")
   }
 
   @Test func moreThanASheetHasRoomForIsSaid() throws {

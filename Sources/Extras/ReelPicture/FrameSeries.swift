@@ -80,8 +80,12 @@ struct FrameSeries {
   private func frame(at wanted: Double, after last: Double) -> ShownFrame? {
     video.allow(bytes: Self.bytesOfOne)
     guard decoder.seek(to: wanted) else { return nil }
-    guard case .frame(let key) = decoder.nextKeyFrame() else { return nil }
-    if let found = renderer.shown(key, by: decoder), found.time.map({ $0 > last }) ?? true { return found }
+    // A key frame before the beginning of an edit list is not shown.
+    if case .frame(let key) = decoder.nextKeyFrame(), let found = renderer.shown(key, by: decoder),
+      found.time.map({ $0 > last }) ?? true
+    {
+      return found
+    }
     guard decoder.pixels < Self.mostPixels, decoder.seek(to: wanted) else { return nil }
     while decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextFrame()
