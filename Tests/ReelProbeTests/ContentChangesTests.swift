@@ -123,6 +123,59 @@ struct ContentChangesTests {
       #expect(told.map(\.measured) == [.text("96x48"), .number(2)], "\(told)")
     }
   }
+
+  /// As `-c copy` joins what encoders made of different sources.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("libx264", "yuv444p", "4:4:4 with 8 bits"), ("libx264", "yuv420p10le", "4:2:0 with 10 bits"),
+      ("libx265", "yuv420p10le", "4:2:0 with 10 bits"), ("libx265", "yuv422p", "4:2:2 with 8 bits"),
+    ])
+  func aSamplingThatChanges(codec: String, format: String, name: String) throws {
+    func make(_ file: String, _ format: String) throws -> [UInt8]? {
+      try FFmpegTool.make(
+        file,
+        [
+          "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
+          "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", codec, "-pix_fmt", format, "-c:a", "aac",
+        ])?.allBytes
+    }
+    guard let first = try make("a.ts", "yuv420p"), let other = try make("a.ts", format),
+      var movie = try make("a.mp4", "yuv420p"), let otherMovie = try make("a.mp4", format)
+    else { return }
+    #expect(try changes(first + first) == [])
+    func expect(_ told: [MediaWarning]) {
+      #expect(told.map(\.fact) == ["video.pixelFormat"], "\(told)")
+      #expect(told.map(\.stated) == [.text("4:2:0 with 8 bits")], "\(told)")
+      #expect(told.map(\.measured) == [.text(name)], "\(told)")
+    }
+    expect(try changes(first + other))
+    try movie.addEntry(codec == "libx264" ? "avc1" : "hev1", of: otherMovie)
+    for ways in [FFmpegReader.quickWays, [.thorough]] { expect(try changes(movie, by: ways)) }
+  }
+
+  /// As QuickTime Player joins recordings of two phones.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func anEntryOfAnotherCodec() throws {
+    func make(_ video: String, _ audio: String) throws -> [UInt8]? {
+      try FFmpegTool.make(
+        "a.mp4",
+        [
+          "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
+          "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", video, "-pix_fmt", "yuv420p",
+          "-tag:v", video == "libx264" ? "avc1" : "hvc1", "-c:a", audio,
+        ])?.allBytes
+    }
+    guard var bytes = try make("libx264", "aac"), let other = try make("libx265", "ac3") else { return }
+    try bytes.addEntry("avc1", of: other, named: "hvc1")
+    try bytes.addEntry("mp4a", of: other, named: "ac-3")
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let told = try changes(bytes, by: ways)
+      #expect(told.map(\.fact) == ["video.codec", "audio.0.codec"], "\(told)")
+      #expect(told.map(\.stated) == [.text("h264"), .text("aac")], "\(told)")
+      #expect(told.map(\.measured) == [.text("hevc"), .text("ac3")], "\(told)")
+    }
+  }
 }
 
 extension [UInt8] {
@@ -132,11 +185,12 @@ extension [UInt8] {
     for byte in 0..<4 { self[place + byte] = UInt8(truncatingIfNeeded: number >> (24 - 8 * byte)) }
   }
 
-  /// Adds another file's sample entry named `name` after the one of this file, whose index is at the end, and assigns
-  /// it to the samples of the last run.
-  fileprivate mutating func addEntry(_ name: String, of other: [UInt8]) throws {
+  /// Adds another file's sample entry, named `otherName` or `name`, after the one of this file, whose index is at the
+  /// end, and assigns it to the samples of the last run.
+  fileprivate mutating func addEntry(_ name: String, of other: [UInt8], named otherName: String? = nil) throws
+  {
     let movie = try #require(lastIndex(of: "moov"))
-    let foreign = try #require(other.lastIndex(of: name)) - 4
+    let foreign = try #require(other.lastIndex(of: otherName ?? name)) - 4
     let entry = other[foreign..<(foreign + other.number(at: foreign))]
     let place = try #require(lastIndex(of: name)) - 4
     let end = place + number(at: place)

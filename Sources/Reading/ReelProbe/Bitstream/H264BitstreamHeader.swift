@@ -53,7 +53,7 @@ extension BitstreamHeader {
   private static func format(
     _ parsed: AVPixelFormat, _ sequence: H264SequenceParameters, declaredRange: AVColorRange
   ) -> AVPixelFormat? {
-    guard sequence.chromaFormat == 1 || sequence.chromaFormat == 2 else { return nil }
+    guard sequence.sampling.chromaFormat == 1 || sequence.sampling.chromaFormat == 2 else { return nil }
     let isFull = sequence.usability.fullRange ?? (declaredRange == AVCOL_RANGE_JPEG)
     switch parsed {
     case AV_PIX_FMT_YUV420P: return isFull ? AV_PIX_FMT_YUVJ420P : parsed

@@ -8,8 +8,7 @@ struct H264SequenceParameters: Hashable {
   let width: Int
   /// In pixels, cropped.
   let height: Int
-  /// `chroma_format_idc`: 0 is none, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
-  let chromaFormat: Int
+  let sampling: PictureSampling
   /// `profile_idc` and the constraint flags.
   let profile: UInt32
   /// Whether every picture is a frame that is shown once, as far as the set states it. False if it allows fields, or
@@ -28,10 +27,10 @@ struct H264SequenceParameters: Hashable {
     guard let first = unit.first, first & 0x1f == 7 else { return nil }
     var reader = BitReader(escaped: unit.dropFirst())
     guard let profile = reader.bits(16), reader.bits(8) != nil, reader.unsigned() != nil,
-      let chroma = Self.chroma(&reader, profile: profile >> 8), Self.skipOrder(&reader),
-      let size = Self.size(&reader, chroma: chroma), let hasUsability = reader.flag()
+      let sampling = Self.sampling(&reader, profile: profile >> 8), Self.skipOrder(&reader),
+      let size = Self.size(&reader, chroma: sampling.chromaFormat), let hasUsability = reader.flag()
     else { return nil }
-    chromaFormat = chroma
+    self.sampling = sampling
     self.profile = profile
     (width, height) = (size.width, size.height)
     framesOnly = size.framesOnly
@@ -49,14 +48,16 @@ struct H264SequenceParameters: Hashable {
     }
   }
 
-  private static func chroma(_ reader: inout BitReader, profile: UInt32) -> Int? {
+  private static func sampling(_ reader: inout BitReader, profile: UInt32) -> PictureSampling? {
     let high: Set<UInt32> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
-    guard high.contains(profile) else { return 1 }
+    guard high.contains(profile) else { return PictureSampling(chromaFormat: 1, bitDepth: 8) }
     guard let chroma = reader.unsigned(), chroma <= 3 else { return nil }
     if chroma == 3, reader.flag() == nil { return nil }
-    guard reader.skipNumbers(2), reader.flag() != nil, let hasScaling = reader.flag() else { return nil }
+    guard let depth = reader.unsigned(), depth <= 6, reader.skipNumbers(1), reader.flag() != nil,
+      let hasScaling = reader.flag()
+    else { return nil }
     if hasScaling, !skipScaling(&reader, lists: chroma == 3 ? 12 : 8) { return nil }
-    return chroma
+    return PictureSampling(chromaFormat: chroma, bitDepth: 8 + depth)
   }
 
   private static func skipScaling(_ reader: inout BitReader, lists: Int) -> Bool {

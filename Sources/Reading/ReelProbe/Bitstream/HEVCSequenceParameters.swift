@@ -9,6 +9,7 @@ struct HEVCSequenceParameters: Hashable {
   let width: Int
   /// In pixels, cropped.
   let height: Int
+  let sampling: PictureSampling
   let usability: VideoUsability
   /// Pictures per second, according to `vui_time_scale` and `vui_num_units_in_tick`; nil if they are absent, or count
   /// fields.
@@ -20,10 +21,11 @@ struct HEVCSequenceParameters: Hashable {
     var reader = BitReader(escaped: unit.dropFirst(2))
     guard reader.bits(4) != nil, let deepest = reader.bits(3), reader.flag() != nil,
       Self.skipProfiles(&reader, subLayers: Int(deepest)), reader.unsigned() != nil,
-      let size = Self.size(&reader), Self.skipCoding(&reader, subLayers: Int(deepest)),
-      let hasUsability = reader.flag()
+      let (width, height, chroma) = Self.size(&reader), let depth = reader.unsigned(), depth <= 8,
+      Self.skipCoding(&reader, subLayers: Int(deepest)), let hasUsability = reader.flag()
     else { return nil }
-    (width, height) = size
+    (self.width, self.height) = (width, height)
+    sampling = PictureSampling(chromaFormat: chroma, bitDepth: 8 + depth)
     if hasUsability {
       guard let usability = VideoUsability(&reader) else { return nil }
       self.usability = usability
@@ -57,24 +59,24 @@ struct HEVCSequenceParameters: Hashable {
     return present.allSatisfy { reader.skipBits(($0.profile ? 88 : 0) + ($0.level ? 8 : 0)) }
   }
 
-  private static func size(_ reader: inout BitReader) -> (Int, Int)? {
+  private static func size(_ reader: inout BitReader) -> (width: Int, height: Int, chroma: Int)? {
     guard let chroma = reader.unsigned(), chroma <= 3 else { return nil }
     if chroma == 3, reader.flag() == nil { return nil }
     guard let width = reader.unsigned(), let height = reader.unsigned(), width <= 65_536, height <= 65_536,
       let isCropped = reader.flag()
     else { return nil }
-    guard isCropped else { return width > 0 && height > 0 ? (width, height) : nil }
+    guard isCropped else { return width > 0 && height > 0 ? (width, height, chroma) : nil }
     guard let left = reader.unsigned(), let right = reader.unsigned(), let top = reader.unsigned(),
       let bottom = reader.unsigned()
     else { return nil }
     let (unitX, unitY) = (chroma == 1 || chroma == 2 ? 2 : 1, chroma == 1 ? 2 : 1)
-    let cropped = (width - unitX * (left + right), height - unitY * (top + bottom))
+    let cropped = (width - unitX * (left + right), height - unitY * (top + bottom), chroma)
     return cropped.0 > 0 && cropped.1 > 0 ? cropped : nil
   }
 
-  /// Skips everything from the bit depths to the usability information.
+  /// Skips everything from the bit depth of chroma to the usability information.
   private static func skipCoding(_ reader: inout BitReader, subLayers: Int) -> Bool {
-    guard reader.skipNumbers(2), let orderBits = reader.unsigned(), orderBits <= 12,
+    guard reader.skipNumbers(1), let orderBits = reader.unsigned(), orderBits <= 12,
       let isOrderedPerLayer = reader.flag(), reader.skipNumbers(3 * (isOrderedPerLayer ? subLayers + 1 : 1)),
       reader.skipNumbers(6), skipScaling(&reader), reader.skipBits(2), skipRawBlocks(&reader),
       skipReferences(&reader), skipLongTermReferences(&reader, orderBits: orderBits + 4)

@@ -1,8 +1,8 @@
 import CFFmpeg
 import ReelCore
 
-/// Changes of the pictures' size or shape, or of the sound's channels or rate, within a file. They are found by the
-/// headers in all of its packets.
+/// Changes of the pictures' size, shape or sampling, or of the sound's channels or rate, within a file. They are found
+/// by the headers in all of its packets.
 struct ContentChanges {
   private let video: StreamChoice.Stream?
   private let audios: [StreamChoice.Stream]
@@ -11,6 +11,7 @@ struct ContentChanges {
   /// What the pictures are at the beginning, and the first other size that follows.
   private var pictures: (first: Picture?, size: PixelSize?)
   private var shape: MediaWarning?
+  private var sampling: MediaWarning?
   private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
 
   /// The number of packets with other sound from which on that is a change, and not damage.
@@ -23,10 +24,14 @@ struct ContentChanges {
     let size: PixelSize
     /// Nil if it is not stated.
     let pixel: SampleAspectRatio?
+    /// Nil if it is not known.
+    let sampling: PictureSampling?
 
-    init(_ width: Int, _ height: Int, _ pixel: SampleAspectRatio? = nil) {
+    init(
+      _ width: Int, _ height: Int, _ pixel: SampleAspectRatio? = nil, _ sampling: PictureSampling? = nil
+    ) {
       size = PixelSize(width: width, height: height)
-      self.pixel = pixel
+      (self.pixel, self.sampling) = (pixel, sampling)
     }
   }
 
@@ -56,9 +61,13 @@ struct ContentChanges {
       pictures.first = first
       if picture.size != first.size {
         pictures.size = picture.size
-      } else if isMultiplex, shape == nil {
-        shape = first.pixel.flatMap { pixel in picture.pixel.flatMap { MediaWarning.changedShape(pixel, $0) }
+      } else {
+        if isMultiplex, shape == nil {
+          shape = first.pixel.flatMap { pixel in
+            picture.pixel.flatMap { MediaWarning.changedShape(pixel, $0) }
+          }
         }
+        sampling = sampling ?? .changedSampling(first.sampling, picture.sampling)
       }
     } else if let stream = audios.first(where: { $0.pointee.index == index }) {
       noteSound(packet, stream)
@@ -90,7 +99,7 @@ struct ContentChanges {
     if let first = pictures.first?.size, let other = pictures.size {
       found.append(.changedSize(first, other))
     }
-    if let shape { found.append(shape) }
+    found += [shape, sampling].compactMap(\.self)
     for (place, stream) in audios.enumerated() {
       guard let sound = sounds[stream.pointee.index], let other = sound.other, sound.packets >= Self.telling
       else { continue }
@@ -114,8 +123,14 @@ struct ContentChanges {
     }
   }
 
-  /// Returns the size that a codec's record states; only of H.264 and HEVC.
-  static func size(_ codec: AVCodecID, record: [UInt8]) -> PixelSize? { picture(codec, record: record)?.size }
+  /// Returns how the pictures of a later record differ from those of the first; only of H.264 and HEVC.
+  static func change(_ codec: AVCodecID, _ first: [UInt8], _ later: [UInt8]) -> MediaWarning? {
+    guard let first = picture(codec, record: first), let other = picture(codec, record: later) else {
+      return nil
+    }
+    return first.size != other.size
+      ? .changedSize(first.size, other.size) : .changedSampling(first.sampling, other.sampling)
+  }
 
   private static func picture(_ codec: AVCodecID, record: [UInt8]) -> Picture? {
     switch codec {
@@ -166,12 +181,12 @@ struct ContentChanges {
 
   private static func picture(ofH264 units: [ArraySlice<UInt8>]) -> Picture? {
     units.lazy.filter { ($0.first ?? 0) & 0x1F == 7 }.compactMap { H264SequenceParameters(unit: $0) }.first
-      .map { Picture($0.width, $0.height, $0.usability.pixel) }
+      .map { Picture($0.width, $0.height, $0.usability.pixel, $0.sampling) }
   }
 
   private static func picture(ofHEVC units: [ArraySlice<UInt8>]) -> Picture? {
     units.lazy.compactMap { HEVCSequenceParameters(unit: $0) }.first.map {
-      Picture($0.width, $0.height, $0.usability.pixel)
+      Picture($0.width, $0.height, $0.usability.pixel, $0.sampling)
     }
   }
 }
@@ -191,6 +206,15 @@ extension MediaWarning {
       .contentChanges,
       "its pixels change their shape from \(first) to \(other); the facts are those of its beginning",
       fact: "video.sampleAspectRatio", stated: .text("\(first)"), measured: .text("\(other)"))
+  }
+
+  /// Returns nil if both are the same, or one is not known.
+  static func changedSampling(_ first: PictureSampling?, _ other: PictureSampling?) -> MediaWarning? {
+    guard let first, let other, first != other else { return nil }
+    return MediaWarning(
+      .contentChanges,
+      "its pictures change from \(first) to \(other), which not every player follows; the facts are those of its beginning",
+      fact: "video.pixelFormat", stated: .text("\(first)"), measured: .text("\(other)"))
   }
 
   /// - Parameters:

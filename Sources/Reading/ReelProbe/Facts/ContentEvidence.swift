@@ -888,10 +888,9 @@ struct ContentEvidence {
   private func changes(_ media: MediaInfo) -> [MediaWarning] {
     var found: [MediaWarning] = []
     if let stream = streams.video, let (first, later) = records(of: stream),
-      let size = ContentChanges.size(first.codec, record: first.bytes),
-      let other = ContentChanges.size(first.codec, record: later), size != other
+      let change = ContentChanges.change(first.codec, first.bytes, later)
     {
-      found.append(.changedSize(size, other))
+      found.append(change)
     }
     for (place, stream) in streams.audios.enumerated() {
       guard let (first, later) = records(of: stream),

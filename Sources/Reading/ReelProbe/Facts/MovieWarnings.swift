@@ -119,12 +119,31 @@ struct MovieWarnings {
   /// Warnings about tracks whose last samples have another sample entry than the first, as in files that were joined.
   private var changes: [MediaWarning] {
     let sounds = streams.audios.enumerated().compactMap { place, stream -> MediaWarning? in
-      guard let track = tracks.track(of: stream), let first = track.entry?.soundHeader else { return nil }
-      return track.laterEntries.lazy.compactMap(\.soundHeader)
-        .compactMap { MediaWarning.changedSound(first, $0, place: place) }.first
+      guard let track = tracks.track(of: stream), let entry = track.entry else { return nil }
+      return codecChange(
+        entry, track.laterEntries, avformat_get_mov_audio_tags(), "sound", fact: "audio.\(place).codec")
+        ?? entry.soundHeader.flatMap { first in
+          track.laterEntries.lazy.compactMap(\.soundHeader)
+            .compactMap { MediaWarning.changedSound(first, $0, place: place) }.first
+        }
     }
     guard let video, let entry = video.entry else { return sounds }
-    return pictureChanges(entry, video.laterEntries) + sounds
+    let codec = codecChange(
+      entry, video.laterEntries, avformat_get_mov_video_tags(), "video", fact: "video.codec")
+    return [codec].compactMap(\.self) + pictureChanges(entry, video.laterEntries) + sounds
+  }
+
+  /// Returns nil if no later entry is known to be of another codec.
+  private func codecChange(
+    _ first: SampleEntry, _ later: [SampleEntry], _ tags: OpaquePointer?, _ what: String, fact: String
+  ) -> MediaWarning? {
+    guard let codec = VideoFacts.codecName(first.codec(tags)) else { return nil }
+    return later.lazy.compactMap { VideoFacts.codecName($0.codec(tags)) }.first { $0 != codec }.map {
+      MediaWarning(
+        .contentChanges,
+        "its \(what) changes from \(codec) to \($0), which most players do not follow; the facts are those of its beginning",
+        fact: fact, stated: .text(codec), measured: .text($0))
+    }
   }
 
   private func pictureChanges(_ first: SampleEntry, _ later: [SampleEntry]) -> [MediaWarning] {
@@ -141,8 +160,16 @@ struct MovieWarnings {
       entry.transfer != nil && entry.transfer != first.transfer && entry.range != range
         && (entry.range != nil || first.range != nil)
     }
-    guard let other, range != .dolbyVision else { return [size, shape].compactMap(\.self) }
-    return [size, shape].compactMap(\.self) + [.changedRange(range, other.range)]
+    let sampling = size == nil ? samplingChange(first, later) : nil
+    let found = [size, shape, sampling].compactMap(\.self)
+    guard let other, range != .dolbyVision else { return found }
+    return found + [.changedRange(range, other.range)]
+  }
+
+  private func samplingChange(_ first: SampleEntry, _ later: [SampleEntry]) -> MediaWarning? {
+    let codec = first.codec(avformat_get_mov_video_tags())
+    return later.lazy.filter { $0.codec(avformat_get_mov_video_tags()) == codec }
+      .compactMap { ContentChanges.change(codec, first.configuration ?? [], $0.configuration ?? []) }.first
   }
 
   /// Warnings about tracks that are handled as sound or as pictures, but whose sample entry is of the other kind, and

@@ -62,16 +62,18 @@ extension ISOTrack {
   }
 
   /// Returns FFmpeg's number for its codec; if it is encrypted, for the codec before encryption.
-  fileprivate func codec(_ tags: OpaquePointer?) -> AVCodecID {
-    guard let entry else { return AV_CODEC_ID_NONE }
-    let lists = [tags, nil]
-    return lists.withUnsafeBufferPointer {
-      av_codec_get_id($0.baseAddress, (entry.original ?? entry.format).value.byteSwapped)
-    }
-  }
+  fileprivate func codec(_ tags: OpaquePointer?) -> AVCodecID { entry?.codec(tags) ?? AV_CODEC_ID_NONE }
 }
 
 extension SampleEntry {
+  /// Returns FFmpeg's number for its codec; if it is encrypted, for the codec before encryption.
+  func codec(_ tags: OpaquePointer?) -> AVCodecID {
+    let lists = [tags, nil]
+    return lists.withUnsafeBufferPointer {
+      av_codec_get_id($0.baseAddress, (original ?? format).value.byteSwapped)
+    }
+  }
+
   /// The size of its pictures, by the codec's own record if that states it.
   var pictureSize: PixelSize? {
     let record = configuration ?? []
