@@ -16,6 +16,8 @@ package final class ObjectServer: Sendable {
     package var content: Content
     package var tag: String
     package init(_ content: Content, tag: String) { (self.content, self.tag) = (content, tag) }
+    /// Nil for a file.
+    package var bytes: [UInt8]? { if case .bytes(let bytes) = content { bytes } else { nil } }
   }
   private struct State: Sendable {
     var objects: [String: Object] = [:]

@@ -8,7 +8,6 @@ package final class TestAuthority: Sendable {
   private static let openssl = URL(filePath: "/usr/bin/openssl")
 
   /// Whether OpenSSL's program, which makes one, is installed.
-  package static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
 
   /// The certificate for a client to trust, in PEM form.
   package var certificate: String { path("authority.pem") }

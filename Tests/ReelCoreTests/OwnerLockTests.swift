@@ -15,10 +15,7 @@ import Testing
 
   /// Whether `name` is dead within moments. A child process of another test holds every descriptor between its fork
   /// and its exec.
-  private func dies(_ name: String) async throws -> Bool {
-    for _ in 0..<1000 where try isAlive(name) { try await Task.sleep(for: .milliseconds(10)) }
-    return try !isAlive(name)
-  }
+  private func dies(_ name: String) async throws -> Bool { try await eventually { try !isAlive(name) } }
 
   @Test func anOwnerLivesAsLongAsItsLock() async throws {
     #expect(try isAlive("a") == false)
@@ -86,13 +83,20 @@ import Testing
   }
 
   @Test func whoIsBornAmongSweepersLives() async throws {
+    try await bear(among: 4) { path, name in try OwnerLock.removeIfDead(directory: path, name: name) }
+  }
+
+  /// Makes locks while `count` tasks sweep.
+  private func bear(
+    among count: Int, sweeping: @escaping @Sendable (_ path: String, _ name: String) throws -> Void
+  ) async throws {
     let path = folder.path
     try await withThrowingTaskGroup { group in
-      for _ in 0..<4 {
+      for _ in 0..<count {
         group.addTask {
           while !Task.isCancelled {
             for number in 0..<300 {
-              try OwnerLock.removeIfDead(directory: path, name: "\(number)")
+              try sweeping(path, "\(number)")
               await Task.yield()
             }
           }
@@ -113,9 +117,7 @@ import Testing
     let path = folder.path + "/a.owner"
     try folder.write([], to: "a.owner")
     let child = try #require(Child("/usr/bin/flock", "--exclusive", "--no-fork", path, "sleep", "1000"))
-    let deadline = ContinuousClock.now + .seconds(900)
-    while try !isAlive("a"), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(try isAlive("a"))
+    #expect(try await eventually { try isAlive("a") })
     child.kill()
     #expect(try await dies("a"))
   }
@@ -204,25 +206,6 @@ import Testing
   }
 
   @Test func whoIsBornAmongSweepersThatSeeNoLockLives() async throws {
-    let path = folder.path
-    try await withThrowingTaskGroup { group in
-      for _ in 0..<2 {
-        group.addTask {
-          while !Task.isCancelled {
-            for number in 0..<300 {
-              unlink("\(path)/\(number).owner.new")
-              await Task.yield()
-            }
-          }
-        }
-      }
-      for number in 0..<300 {
-        let lock = try OwnerLock(directory: path, name: "\(number)")
-        #expect(try OwnerLock.isAlive(directory: path, name: "\(number)"))
-        lock.retire()
-        if number.isMultiple(of: 10) { await Task.yield() }
-      }
-      group.cancelAll()
-    }
+    try await bear(among: 2) { path, name in unlink("\(path)/\(name).owner.new") }
   }
 }

@@ -48,7 +48,7 @@ struct ProxyTests {
 
   @Test(
     "an encrypted request goes through a tunnel: the proxy learns only the host's name, the store nothing of the proxy",
-    .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"))
+    .needsOpenSSL)
   func tunnel() async throws {
     let authority = try await TestAuthority(for: "store.example")
     let store = try await authority.serve { _ in .reply(204) }

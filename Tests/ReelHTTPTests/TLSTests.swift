@@ -12,7 +12,6 @@ private final class TestCertificate: Sendable {
   private var key: String { folder.appending(path: "key.pem").path }
 
   static let openssl = URL(filePath: "/usr/bin/openssl")
-  static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
 
   init() async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,7 +37,7 @@ private final class TestCertificate: Sendable {
 }
 
 @Suite(
-  "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
+  "TLS", .needsOpenSSL,
   .shortTime)
 struct TLSTests {
   private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {

@@ -21,7 +21,7 @@ struct MendTests {
 
   /// Samples with damage anywhere: what is written is complete and needs no further mending.
   @Test(
-    "what is written from a damaged file is well formed",
+    "what is written from a damaged file is well formed", .needsFFmpeg,
     arguments: [
       ("webm", ["--duration"]), ("webm", ["--salvage"]),
       ("webm", ["--duration", "--salvage", "--faststart"]),
@@ -65,9 +65,9 @@ struct MendTests {
     return clips.sorted { $0.path < $1.path }
   }
 
-  /// The messages of FFmpeg's demuxer about a file, without positions and addresses; empty without FFmpeg.
+  /// The messages of FFmpeg's demuxer about a file, without positions and addresses.
   private static func complaints(_ path: String, in bench: Bench) throws -> Set<String> {
-    guard let ffmpeg = FFmpegProgram.path else { return [] }
+    let ffmpeg = try #require(FFmpegProgram.path)
     let errors = bench.folder.appendingPathComponent("complaints")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -14,7 +14,7 @@ import Testing
 
 /// Somebody writes to a source after it was opened, in a way that its file status does not show.
 @Suite(
-  "A source that changes", .enabled(if: access("/dev/shm", W_OK) == 0, "it takes a file system in memory"),
+  "A source that changes", .needsSharedMemory,
   .shortTime)
 @MainActor
 struct ChangingSourceTests {
@@ -23,7 +23,7 @@ struct ChangingSourceTests {
   /// A file in memory that is mapped for writing. Writing to it changes no timestamp. The same holds on a disk while
   /// the page is already dirty.
   private final class Mapping: Sendable {
-    let path = "/dev/shm/reel-ingest-\(UUID().uuidString).mp4"
+    let path = "\(SharedMemory.path)/reel-ingest-\(UUID().uuidString).mp4"
     private let bytes: Mutex<UnsafeMutableRawBufferPointer>
 
     init() throws {

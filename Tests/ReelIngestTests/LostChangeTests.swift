@@ -133,7 +133,8 @@ struct LostChangeTests {
         Issue.record("\(outcome)")
         continue
       }
-      #expect(failure.isCancellation && failure.message.contains("run the same command again"), "\(failure)")
+      #expect(
+        failure.isCancellation && failure.message.contains("before it was changed; try again"), "\(failure)")
     }
   }
 }

@@ -41,19 +41,24 @@ struct LostLeaseRunTests {
     _ = try other.complete([Completion(intent: intent, draft: draft, stored: stored)], noting: [])
   }
 
-  @Test(
-    "an object that the store reports as different is removed only once nobody can publish under its name",
-    arguments: [true, false])
-  func differs(_ isVerified: Bool) async throws {
+  enum Reason: CaseIterable { case reportsAnother, isVerifiedAsAnother, mayLoseItsName }
+
+  @Test("an object is removed only once nobody can publish under its name", arguments: Reason.allCases)
+  func removes(because reason: Reason) async throws {
     let (mine, other) = (mine, mine.another())
     let wasFrozen = Mutex(false)
-    let lying = LyingStore(base: store) { [self] in
+    let freezing = FreezingStore(base: store) { [self] in
       wasFrozen.withLock { $0 = true }
       mine.die()
       try? await publish(by: other)
     }
-    let services = IngestServices(
-      prober: ScriptedProber(), uploader: isVerified ? VerifyingUploader(base: lying) : lying, catalog: mine)
+    let uploader: any Uploader =
+      switch reason {
+      case .reportsAnother: LyingStore(base: freezing)
+      case .isVerifiedAsAnother: VerifyingUploader(base: LyingStore(base: freezing))
+      case .mayLoseItsName: FailingSync(base: freezing)
+      }
+    let services = IngestServices(prober: ScriptedProber(), uploader: uploader, catalog: mine)
     _ = await MediaModel(file: folder.file("a.mp4"), services: services).publish()
     #expect(wasFrozen.withLock { $0 }, "nothing was removed")
     let posts = try await other.newestPosts(before: nil, limit: 10).posts
@@ -76,8 +81,8 @@ struct LostLeaseRunTests {
   }
 }
 
-/// Stores each object correctly but reports a wrong size.
-private struct LyingStore: UploaderDecorator {
+/// Stops before each removal.
+private struct FreezingStore: UploaderDecorator {
   let base: any Uploader
   let freeze: @Sendable () async -> Void
   var batches: (any BatchStore)? { nil }
@@ -85,13 +90,25 @@ private struct LyingStore: UploaderDecorator {
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
-    let object = try await base.upload(source, to: key, reporting: reporting)
-    return StoredObject(key: object.key, url: object.url, size: object.size + 1, digest: object.digest)
+    try await base.upload(source, to: key, reporting: reporting)
   }
 
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     await freeze()
     return try await base.remove(key)
+  }
+}
+
+/// Stores each object correctly but reports a wrong size.
+private struct LyingStore: UploaderDecorator {
+  let base: any Uploader
+  var batches: (any BatchStore)? { nil }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let object = try await base.upload(source, to: key, reporting: reporting)
+    return StoredObject(key: object.key, url: object.url, size: object.size + 1, digest: object.digest)
   }
 }
 

@@ -5,6 +5,7 @@ import ReelSource
 import ReelStorage
 import ReelTestSupport
 import ReelTesting
+import Synchronization
 import Testing
 
 @testable import ReelIngest
@@ -44,30 +45,29 @@ struct MediaModelTests {
     #expect(store.keys.count == 1)
   }
 
-  @Test("cancelled too late, it returns the post that was made")
-  func cancelledTooLate() async throws {
-    let folder = ClipFolder(["a.mp4"])
-    let uploaded = AsyncStream<Void>.makeStream()
-    let slow = ScriptedUploader(base: store) { _ throws(UploadError) in
-      uploaded.continuation.yield()
-      // Runs to its end regardless of cancellation, like a store that already has all the bytes.
-      await Task { try? await Task.sleep(for: .milliseconds(50)) }.value
+  @Test(
+    "cancelled as its post is recorded, it returns the post that was made; cancelled before, it makes none")
+  func cancelled() async throws {
+    for isTooLate in [false, true] {
+      let (catalog, folder) = (MemoryCatalog(), ClipFolder(["a.mp4"]))
+      let cancel = Mutex<(@Sendable () -> Void)?>(nil)
+      let uploader = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
+        if !isTooLate { cancel.withLock { $0?() } }
+      }
+      let recording = ScriptedCatalog(base: catalog) { call throws(CatalogError) in
+        if isTooLate, call.isCompletion { cancel.withLock { $0?() } }
+      }
+      let model = MediaModel(
+        file: folder.file("a.mp4"), options: IngestOptions(),
+        services: IngestServices(prober: ScriptedProber(), uploader: uploader, catalog: recording))
+      let publishing = Task { await model.publish() }
+      cancel.withLock { $0 = { publishing.cancel() } }
+      let result = await publishing.value
+      let posts = try await catalog.newestPosts(before: nil, limit: 10).posts
+      #expect(posts.count == (isTooLate ? 1 : 0))
+      #expect(result == posts.first.map { .published($0) } ?? .cancelled)
+      #expect(model.state == .ended(result))
     }
-    let model = MediaModel(
-      file: folder.file("a.mp4"), options: IngestOptions(),
-      services: IngestServices(prober: ScriptedProber(), uploader: slow, catalog: catalog))
-    let publishing = Task { await model.publish() }
-    var moments = uploaded.stream.makeAsyncIterator()
-    await moments.next()
-    publishing.cancel()
-    let result = await publishing.value
-    let posts = try await catalog.newestPosts(before: nil, limit: 10).posts
-    if let post = posts.first {
-      #expect(result == .published(post))
-    } else {
-      #expect(result == .cancelled)
-    }
-    #expect(model.state == .ended(result))
   }
 
   @Test("a failure, a refusal and a missing file each end it accordingly")

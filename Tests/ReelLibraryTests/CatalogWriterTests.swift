@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import Synchronization
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
@@ -160,7 +161,7 @@ import Testing
     let bench = try await Bench(patience: 20)
     for round in 1...3 {
       bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (1)") }
-      let isWritten = try await comesTrue { try bench.numbers().count >= round }
+      let isWritten = try await eventually { try bench.numbers().count >= round }
       #expect(isWritten)
       #expect(try bench.numbers().count == round)
     }
@@ -208,7 +209,7 @@ import Testing
     }
     try await Task.sleep(for: .milliseconds(200))
     try other.execute("COMMIT")
-    let isWritten = try await comesTrue { try !bench.numbers().isEmpty }
+    let isWritten = try await eventually { try !bench.numbers().isEmpty }
     #expect(isWritten)
     #expect(try bench.numbers() == [1])
   }

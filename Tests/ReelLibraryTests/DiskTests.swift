@@ -1,11 +1,12 @@
 import Foundation
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
 
 /// Disks that are full or read-only.
-@Suite(.enabled(if: TinyDisk.isPossible, "needs the right to mount"))
+@Suite(.needsMounting)
 struct DiskTests {
   private let sketch = Sketch()
 

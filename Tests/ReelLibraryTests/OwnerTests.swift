@@ -1,5 +1,6 @@
 import Foundation
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
@@ -208,7 +209,7 @@ import Testing
     for _ in 0..<4 {
       stage.clock.advance(by: 40)
       let leaseEnd = stage.clock.now().milliseconds + 60_000
-      let isRenewed = try await comesTrue {
+      let isRenewed = try await eventually {
         try await second.connection.look { db in
           try db.number("SELECT leaseUntil FROM owner WHERE id = ?", [owner]) == leaseEnd
         }
@@ -267,7 +268,7 @@ import Testing
     let second = try await stage.openSQLite()
     #expect(try await !resumes(second, publication))
     first = nil
-    let isFree = try await comesTrue { try await resumes(second, publication) }
+    let isFree = try await eventually { try await resumes(second, publication) }
     #expect(isFree)
   }
 }

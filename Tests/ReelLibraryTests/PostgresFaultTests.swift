@@ -106,13 +106,8 @@ import Testing
     let failure = FailureRecord(code: "notMedia", message: "no", refused: false, at: Date())
     let one = Completion(intent: intent, draft: sketch.draft(), stored: sketch.stored(intent))
     let post = try await carryOut(fault, proxy, database) {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(
-            with: Result {
-              try catalog.complete([one], noting: [.failure(failure, at: SourcePath("/a.mp4"))])[0].get()
-            })
-        }
+      try await onThread {
+        try catalog.complete([one], noting: [.failure(failure, at: SourcePath("/a.mp4"))])[0].get()
       }
     }
     #expect(post.pageNumber == 1)
@@ -200,12 +195,7 @@ import Testing
         intent: $0, draft: sketch.draft(poster: try sketch.shown($0)), stored: sketch.stored($0))
     }
     let posts = try await carryOut(fault, proxy, database) {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(
-            with: Result { try catalog.complete(completions, noting: []).map { try $0.get() } })
-        }
-      }
+      try await onThread { try catalog.complete(completions, noting: []).map { try $0.get() } }
     }
     #expect(posts.map(\.pageNumber) == [1, 2, 3])
     for post in posts { #expect(try await catalog.post(post.id) == post) }
@@ -225,11 +215,7 @@ import Testing
     try await dead.die()
     let catalog = try await stage(behind: proxy, database)
     let found = try await carryOut(fault, proxy, database) {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(with: Result { try catalog.published(publication) })
-        }
-      }
+      try await onThread { try catalog.published(publication) }
     }
     #expect(found?.announced == false)
     #expect(try catalog.published(publication)?.announced == true)
@@ -382,12 +368,7 @@ import Testing
       for racer in 0..<8 {
         group.addTask { [sketch] in
           let catalog = try await PostgresCatalog.open(try database.pool { $0.connections = 2 })
-          let _: Void = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-              continuation.resume(
-                with: Result { try Self.publish(publications, to: catalog, seed: racer, sketch, tally) })
-            }
-          }
+          try await onThread { try Self.publish(publications, to: catalog, seed: racer, sketch, tally) }
           try await catalog.close()
         }
       }

@@ -130,7 +130,7 @@ import Testing
     await server.stop()
   }
 
-  @Test(.enabled(if: TinyDisk.isPossible, "SKIPPED: this process may not mount a small file system"))
+  @Test(.needsMounting)
   func aFullDiskOfTheServerIsToldAndWhatWasWrittenStays() async throws {
     let disk = try #require(TinyDisk(kilobytes: 24 << 10))
     let server = try await PostgresServer.start()
@@ -236,7 +236,10 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestForm.isLong || ProcessInfo.processInfo.environment["REEL_MEASURE"] == "1"))
+  @Test(
+    .enabled(
+      if: TestForm.isLong || ProcessInfo.processInfo.environment["REEL_MEASURE"] == "1",
+      "a part of the long form"))
   func aHundredThousandPostsAreCopied() async throws {
     let count = 100_000
     let stage = try await SQLiteStage()

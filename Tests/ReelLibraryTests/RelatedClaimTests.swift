@@ -123,15 +123,23 @@ import Testing
       return
     }
     try scene.close(isClaimAhead ? "attempt" : "post")
-    let (one, other, again) = (scene.one, scene.other, sketch.request(publication, again: true))
-    let claim: @Sendable () throws -> Claim = { try other.claim([again], noting: [])[0].get() }
+    try await race(
+      scene, open, with: sketch.request(publication, again: true), isClaimAhead: isClaimAhead)
+  }
+
+  /// Expects that either the change of a post or the claim wins, and that the other notices.
+  private func race(_ scene: Scene, _ open: OpenChange, with request: ClaimRequest, isClaimAhead: Bool)
+    async throws
+  {
+    let (one, other) = (scene.one, scene.other)
+    let claim: @Sendable () throws -> Claim = { try other.claim([request], noting: [])[0].get() }
     let finish: @Sendable () throws -> Post? = { try one.finish([open])[0] }
     if isClaimAhead {
       let (claimed, finished) = try scene.race(claim, finish)
       #expect(claimed.intent != nil && finished == nil)
     } else {
       let (finished, claimed) = try scene.race(finish, claim)
-      #expect(finished != nil && claimed.post?.post.id == post.id)
+      #expect(finished != nil && claimed.post?.post.id == open.post.id)
     }
     try await scene.end()
   }
@@ -148,18 +156,9 @@ import Testing
       return
     }
     try scene.close(isClaimAhead ? "attempt" : "departure")
-    let (one, other) = (scene.one, scene.other)
-    let request = sketch.request(sketch.publication(publication.digest, to: there))
-    let claim: @Sendable () throws -> Claim = { try other.claim([request], noting: [])[0].get() }
-    let finish: @Sendable () throws -> Post? = { try one.finish([open])[0] }
-    if isClaimAhead {
-      let (claimed, finished) = try scene.race(claim, finish)
-      #expect(claimed.intent != nil && finished == nil)
-    } else {
-      let (finished, claimed) = try scene.race(finish, claim)
-      #expect(finished != nil && claimed.post?.post.id == post.id)
-    }
-    try await scene.end()
+    try await race(
+      scene, open, with: sketch.request(sketch.publication(publication.digest, to: there)),
+      isClaimAhead: isClaimAhead)
   }
 
   @Test("of two posts of one video, only one can move to a store")

@@ -58,7 +58,7 @@ import Testing
     #expect(proxy.cuts == 1)
     let item = try #require(try worker.take(upTo: 1).first)
     #expect(proxy.release())
-    let isHeard = try await comesTrue {
+    let isHeard = try await eventually {
       try direct.read {
         try $0.value(
           "SELECT (SELECT count(*) FROM reel.worker) = 2 OR EXISTS (SELECT FROM reel.work WHERE NOT worker IN (SELECT id FROM reel.worker))",
@@ -80,7 +80,7 @@ import Testing
     for _ in 0..<3 {
       try db.execute("UPDATE reel.owner SET lease_until = 0; UPDATE reel.worker SET lease_until = 0")
       // One statement writes both, so there is no moment between them.
-      let isRenewed = try await comesTrue {
+      let isRenewed = try await eventually {
         try db.value(
           """
           SELECT bool_and(owner.lease_until > 0 AND abs(owner.lease_until - worker.lease_until) <= 1000)

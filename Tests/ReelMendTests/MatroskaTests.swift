@@ -24,7 +24,7 @@ import Testing
 
   // MARK: Duration
 
-  @Test func aRecordingOfABrowserStatesHowLongItIs() throws {
+  @Test(.needsFFmpeg) func aRecordingOfABrowserStatesHowLongItIs() throws {
     let sample = Self.recorded
     let before = try facts(of: sample.path, as: .webm)
     #expect(before.durationSource == .packets)
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Video for Windows has its own kind of track.
-  @Test(.enabled(if: FFmpegProgram.path != nil), arguments: ["ffv1", "huffyuv", "mpeg4"])
+  @Test(.needsFFmpeg, arguments: ["ffv1", "huffyuv", "mpeg4"])
   func everyCodecStatesHowLongItIs(_ codec: String) throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-c:v", codec]
     try FFmpegProgram.make("a.mkv", picture + ["-live", "1"]) {
@@ -231,7 +231,7 @@ import Testing
   // MARK: The corpus
 
   /// Every file of the corpus without a duration or an index, if the corpus is installed.
-  @Test(.enabled(if: MendCorpus.matroska.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
+  @Test(.needsFFmpeg, .enabled(if: MendCorpus.matroska.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
   func everyFileOfTheCorpusHoldsTheSameMended() throws {
     var mended = 0
     for path in MendCorpus.matroska {

@@ -113,7 +113,7 @@ struct MendSample: CustomTestStringConvertible {
 
   /// FFmpeg's messages while it decodes the file.
   private static func messages(_ path: String) throws -> [String.SubSequence] {
-    guard let program = FFmpegProgram.path else { return [] }
+    let program = try #require(FFmpegProgram.path)
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = ["-v", "repeat+warning", "-nostdin", "-i", path, "-f", "null", "-"]
@@ -273,7 +273,7 @@ struct MendSample: CustomTestStringConvertible {
 
   /// However the fragments address their samples; the mended file has no fragments.
   @Test(
-    .enabled(if: FFmpegProgram.path != nil),
+    .needsFFmpeg,
     arguments: [
       "frag_keyframe", "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+delay_moov",
       "frag_keyframe+empty_moov+default_base_moof", "frag_keyframe+empty_moov+omit_tfhd_offset", "cmaf",
@@ -435,7 +435,7 @@ struct MendSample: CustomTestStringConvertible {
 
   /// Every file of the corpus, if it is installed, mended as rules and users would ask for: it holds the same, and FFmpeg
   /// decodes it without a message that it does not give for the source.
-  @Test(.enabled(if: MendCorpus.files.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
+  @Test(.needsFFmpeg, .enabled(if: MendCorpus.files.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
   func everyFileOfTheCorpusHoldsTheSameMended() throws {
     var (mended, refused, unproved) = (0, 0, 0)
     let files = MendCorpus.files.enumerated().filter { TestForm.isLong || $0.offset % 8 == 0 }.map(\.element)

@@ -8,8 +8,6 @@ import Testing
 
 /// The `ffmpeg` program, which makes these tests' videos and decodes JPEGs.
 enum FFmpegTool {
-  static let path = FFmpegProgram.path
-
   /// Its standard output.
   static func output(_ arguments: [String]) throws -> [UInt8] {
     try FFmpegProgram.output(["-threads", "1"] + arguments)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReelPicture
 
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct FrameSeriesTests {
   /// The pictures are three years apart.
   @Test func aTimeThatNoVideoHasIsUnknown() throws {

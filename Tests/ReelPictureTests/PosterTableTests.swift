@@ -6,7 +6,7 @@ import Testing
 
 /// Videos whose right poster is known, each checked once by eye: the poster is compared with the picture drawn into
 /// the video.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct PosterTableTests {
   /// Bars of many colors that look different upside down and in a mirror.
   static let bars = "smptebars=size=640x360:rate=25:duration=1"

@@ -5,7 +5,7 @@ import ReelTestSupport
 import Testing
 
 /// Files without a picture where one is expected, but with pictures elsewhere.
-@Suite(.shortTime, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.shortTime, .needsFFmpeg)
 struct SecondAttemptTests {
   private static let picture = ["-f", "lavfi", "-i", "testsrc=size=192x108:rate=25:duration=2"]
 

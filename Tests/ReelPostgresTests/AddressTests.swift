@@ -2,7 +2,7 @@
 import Testing
 
 /// Tests of addresses, which libpq parses without a server.
-@Suite(.enabled(if: (try? PostgresLibrary()) != nil, "SKIPPED: libpq is not installed (Debian: libpq5)"))
+@Suite(.enabled(if: (try? PostgresLibrary()) != nil, "libpq is not installed (Debian: libpq5)"))
 struct AddressTests {
   private func address(
     _ text: String, _ environment: [String: String] = [:], passwords: PostgresAddress.Passwords = .elsewhere

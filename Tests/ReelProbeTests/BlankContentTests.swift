@@ -80,7 +80,7 @@ import Testing
   /// Files whose content has many zeros, interrupted by other data.
   @Test(
     "padding to a constant rate, and silence beside pictures, are not gaps",
-    .enabled(if: FFmpegTool.path != nil)
+    .needsFFmpeg
   )
   func filledUp() throws {
     let grey = ["-f", "lavfi", "-i", "color=gray:s=720x576:r=25:d=4"]
@@ -95,7 +95,7 @@ import Testing
       ("c.vob", moving + silence + ["-shortest", "-c:v", "mpeg2video", "-c:a", "pcm_dvd", "-f", "dvd"]),
       ("d.asf", moving + silence + ["-shortest", "-c:v", "msmpeg4v3", "-c:a", "pcm_s16le"]),
     ] {
-      guard let file = try FFmpegTool.make(name, arguments) else { continue }
+      let file = try FFmpegTool.make(name, arguments)
       let media = try file.read(as: try #require(file.sniffed)).media
       #expect(
         media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
@@ -108,28 +108,26 @@ import Testing
     }
   }
 
-  @Test("silence stored in one piece in a fragment is not a gap", .enabled(if: FFmpegTool.path != nil))
+  @Test("silence stored in one piece in a fragment is not a gap", .needsFFmpeg)
   func silenceOfAFragment() throws {
     let moving = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=15"]
     let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=7.1:d=15"]
     let coded = ["-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s24le", "-movflags", "frag_keyframe+empty_moov"]
-    guard let file = try FFmpegTool.make("a.mov", moving + silence + coded) else { return }
+    let file = try FFmpegTool.make("a.mov", moving + silence + coded)
     let media = try file.read(as: .mov).media
     #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
     let gap = try Self.read(Self.zeroed(file.allBytes, from: 0.3, to: 0.9))
     #expect(gap.truncated == true && gap.warnings.contains { $0.code == .contentMissing }, "\(gap.warnings)")
   }
 
-  @Test("zeros in an attached file are not a gap", .enabled(if: FFmpegTool.path != nil))
+  @Test("zeros in an attached file are not a gap", .needsFFmpeg)
   func attached() throws {
     let black = ["-f", "lavfi", "-i", "color=black:s=640x480", "-frames:v", "1"]
-    guard let picture = try FFmpegTool.make("a.bmp", black) else { return }
+    let picture = try FFmpegTool.make("a.bmp", black)
     let attached = [
       "-attach", "/proc/\(getpid())/fd/\(picture.descriptor)", "-metadata:s:t", "mimetype=image/bmp",
     ]
-    guard let file = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-c:v", "mpeg4"] + attached) else {
-      return
-    }
+    let file = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-c:v", "mpeg4"] + attached)
     let media = try file.read(as: .matroska).media
     #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
     // A gap after them is still found.
@@ -139,11 +137,11 @@ import Testing
     #expect(behind.warnings.contains { $0.code == .contentMissing }, "\(behind.warnings)")
   }
 
-  @Test("zeros in a box without media do not hide a later gap", .enabled(if: FFmpegTool.path != nil))
+  @Test("zeros in a box without media do not hide a later gap", .needsFFmpeg)
   func unused() throws {
     let moving = ["-f", "lavfi", "-i", "testsrc=s=352x288:r=25:d=8"]
     let coded = ["-c:v", "mpeg4", "-b:v", "1M", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
-    guard let file = try FFmpegTool.make("a.mp4", moving + coded) else { return }
+    let file = try FFmpegTool.make("a.mp4", moving + coded)
     let bytes = file.allBytes
     let size = 400_000
     for type in ["uuid", "free"] {
@@ -157,7 +155,7 @@ import Testing
     }
   }
 
-  @Test("uncompressed black and silence are not gaps", .enabled(if: FFmpegTool.path != nil))
+  @Test("uncompressed black and silence are not gaps", .needsFFmpeg)
   func plain() throws {
     let black = ["-f", "lavfi", "-i", "color=black:s=320x240:r=5:d=4"]
     let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo:d=20"]
@@ -169,16 +167,14 @@ import Testing
       ("b.avi", moving + silence + ["-c:v", "mpeg4", "-c:a", "pcm_s16le"]),
       ("c.mkv", black + silence + ["-c:v", "ffv1", "-c:a", "pcm_s24le"]),
     ] {
-      guard let file = try FFmpegTool.make(name, arguments) else { continue }
+      let file = try FFmpegTool.make(name, arguments)
       let media = try file.read(as: try #require(file.sniffed)).media
       #expect(
         media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
         "\(name): \(media.warnings)")
     }
     // Black in an unknown codec.
-    guard let file = try FFmpegTool.make("d.mov", black + ["-c:v", "rawvideo", "-pix_fmt", "rgb24"]) else {
-      return
-    }
+    let file = try FFmpegTool.make("d.mov", black + ["-c:v", "rawvideo", "-pix_fmt", "rgb24"])
     var bytes = file.allBytes
     for place in bytes.indices.dropLast(4) where bytes[place...].starts(with: "raw ".utf8) {
       bytes.replaceSubrange(place..<(place + 4), with: "zzzz".utf8)

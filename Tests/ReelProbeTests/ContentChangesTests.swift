@@ -1,4 +1,5 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
@@ -29,13 +30,13 @@ struct ContentChangesTests {
 
   /// A second of one kind followed by a second of another.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("ts", "mpeg2video", "ac3", 0), ("ts", "libx264", "mp2", 0), ("ts", "libx265", "aac", 0),
       ("flv", "libx264", "aac", 13), ("mpg", "mpeg2video", "mp2", 0),
     ] as [(String, String, String, Int)])
   func joinedFiles(name: String, video: String, audio: String, head: Int) throws {
-    func part(_ size: String, _ channels: Int, at second: Int) throws -> [UInt8]? {
+    func part(_ size: String, _ channels: Int, at second: Int) throws -> [UInt8] {
       try FFmpegTool.make(
         "a.\(name)",
         [
@@ -43,11 +44,12 @@ struct ContentChangesTests {
           "sine=frequency=440:sample_rate=44100:duration=1", "-c:v", video, "-pix_fmt", "yuv420p", "-c:a",
           audio,
           "-ac", "\(channels)", "-output_ts_offset", "\(second)",
-        ])?.allBytes
+        ]
+      ).allBytes
     }
-    guard let first = try part("64x48", 1, at: 0), let same = try part("64x48", 1, at: 1),
-      let other = try part("96x48", 2, at: 1)
-    else { return }
+    let (first, same, other) = (
+      try part("64x48", 1, at: 0), try part("64x48", 1, at: 1), try part("96x48", 2, at: 1)
+    )
     #expect(try changes(first + same.dropFirst(head)) == [])
     let joined = first + other.dropFirst(head)
     let told = try changes(joined)
@@ -61,21 +63,20 @@ struct ContentChangesTests {
 
   /// A 4:3 broadcast followed by a 16:9 one.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [("ts", "mpeg2video"), ("ts", "libx264"), ("ts", "libx265"), ("mpg", "mpeg2video")])
   func aShapeThatChanges(name: String, video: String) throws {
-    func part(_ shape: String, at second: Int) throws -> [UInt8]? {
+    func part(_ shape: String, at second: Int) throws -> [UInt8] {
       try FFmpegTool.make(
         "a.\(name)",
         [
           "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=1", "-vf", "setsar=\(shape)", "-c:v",
           video,
           "-pix_fmt", "yuv420p", "-output_ts_offset", "\(second)",
-        ])?.allBytes
+        ]
+      ).allBytes
     }
-    guard let first = try part("1", at: 0), let same = try part("1", at: 1),
-      let other = try part("4/3", at: 1)
-    else { return }
+    let (first, same, other) = (try part("1", at: 0), try part("1", at: 1), try part("4/3", at: 1))
     #expect(try changes(first + same) == [])
     let told = try changes(first + other)
     #expect(told.map(\.fact) == ["video.sampleAspectRatio"], "\(told)")
@@ -98,19 +99,21 @@ struct ContentChangesTests {
   private static let extended: [UInt8] = [0, 0, 1, 0xB5, 0x14, 0x8A, 0, 1, 0, 0, 0, 0, 1, 0xB2, 0x44]
 
   /// As programs join MP4 files: the samples of each part have their own sample entry.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func anEntryOfTheLastSamples() throws {
-    func make(_ size: String, _ channels: Int) throws -> [UInt8]? {
+    func make(_ size: String, _ channels: Int) throws -> [UInt8] {
       try FFmpegTool.make(
         "a.mp4",
         [
           "-f", "lavfi", "-i", "testsrc=size=\(size):rate=25:duration=2", "-f", "lavfi", "-i",
           "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", "libx264", "-pix_fmt", "yuv420p",
           "-c:a", "aac", "-ac", "\(channels)",
-        ])?.allBytes
+        ]
+      ).allBytes
     }
-    guard var bytes = try make("64x48", 1), let other = try make("96x48", 2), let same = try make("64x48", 1)
-    else { return }
+    var bytes = try make("64x48", 1)
+    let other = try make("96x48", 2)
+    let same = try make("64x48", 1)
     #expect(try changes(bytes, by: FFmpegReader.quickWays) == [])
     var alike = bytes
     for (name, source) in [("avc1", other), ("mp4a", other)] { try bytes.addEntry(name, of: source) }
@@ -126,23 +129,24 @@ struct ContentChangesTests {
 
   /// As `-c copy` joins what encoders made of different sources.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("libx264", "yuv444p", "4:4:4 with 8 bits"), ("libx264", "yuv420p10le", "4:2:0 with 10 bits"),
       ("libx265", "yuv420p10le", "4:2:0 with 10 bits"), ("libx265", "yuv422p", "4:2:2 with 8 bits"),
     ])
   func aSamplingThatChanges(codec: String, format: String, name: String) throws {
-    func make(_ file: String, _ format: String) throws -> [UInt8]? {
+    func make(_ file: String, _ format: String) throws -> [UInt8] {
       try FFmpegTool.make(
         file,
         [
           "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
           "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", codec, "-pix_fmt", format, "-c:a", "aac",
-        ])?.allBytes
+        ]
+      ).allBytes
     }
-    guard let first = try make("a.ts", "yuv420p"), let other = try make("a.ts", format),
-      var movie = try make("a.mp4", "yuv420p"), let otherMovie = try make("a.mp4", format)
-    else { return }
+    let (first, other) = (try make("a.ts", "yuv420p"), try make("a.ts", format))
+    var movie = try make("a.mp4", "yuv420p")
+    let otherMovie = try make("a.mp4", format)
     #expect(try changes(first + first) == [])
     func expect(_ told: [MediaWarning]) {
       #expect(told.map(\.fact) == ["video.pixelFormat"], "\(told)")
@@ -155,18 +159,20 @@ struct ContentChangesTests {
   }
 
   /// As QuickTime Player joins recordings of two phones.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func anEntryOfAnotherCodec() throws {
-    func make(_ video: String, _ audio: String) throws -> [UInt8]? {
+    func make(_ video: String, _ audio: String) throws -> [UInt8] {
       try FFmpegTool.make(
         "a.mp4",
         [
           "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
           "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", video, "-pix_fmt", "yuv420p",
           "-tag:v", video == "libx264" ? "avc1" : "hvc1", "-c:a", audio,
-        ])?.allBytes
+        ]
+      ).allBytes
     }
-    guard var bytes = try make("libx264", "aac"), let other = try make("libx265", "ac3") else { return }
+    var bytes = try make("libx264", "aac")
+    let other = try make("libx265", "ac3")
     try bytes.addEntry("avc1", of: other, named: "hvc1")
     try bytes.addEntry("mp4a", of: other, named: "ac-3")
     for ways in [FFmpegReader.quickWays, [.thorough]] {

@@ -4,18 +4,18 @@ import ReelTestSupport
 import Testing
 
 /// Files whose header does not state their duration, or states a wrong one.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct DurationTests {
   private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10"]
   private static let vp8 = ["-c:v", "libvpx", "-pix_fmt", "yuv420p"]
 
-  private func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
+  private func make(_ name: String, _ arguments: [String]) throws -> OpenFile {
     try FFmpegTool.make(name, FFmpegTool.picture + arguments)
   }
 
   /// As a browser's recorder writes it.
   @Test func aLiveWebMIsCountedByItsPackets() throws {
-    guard let file = try make("a.webm", Self.vp8 + ["-live", "1"]) else { return }
+    let file = try make("a.webm", Self.vp8 + ["-live", "1"])
     let reading = try file.read(as: .webm)
     #expect(reading.method != .full)
     #expect(reading.media.durationSource == .packets)
@@ -29,7 +29,7 @@ struct DurationTests {
     let text = try TemporaryFolder()
     try text.write(Array("1\n00:00:00,000 --> 00:10:00,000\nhello\n".utf8), to: "a.srt")
     let subtitles = ["-i", text.path(of: "a.srt"), "-c:s", "mov_text"]
-    guard let file = try make(name, subtitles + Self.h264) else { return }
+    let file = try make(name, subtitles + Self.h264)
     for media in try file.readBothWays(as: #require(file.sniffed)) {
       #expect(abs((media.duration ?? 0) - 2) < 0.05, "\(media.duration ?? 0)")
       #expect(media.durationSource == .stream && media.warnings.isEmpty, "\(media.warnings)")
@@ -42,7 +42,7 @@ struct DurationTests {
     let long = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=50:duration=50"]
     let few = ["-live", "1", "-g", "2000", "-b:v", "2M", "-cluster_time_limit", "30000"]
     let large = ["-cluster_size_limit", "50000000", "-deadline", "realtime", "-cpu-used", "8"]
-    guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + few + large) else { return }
+    let file = try FFmpegTool.make("a.webm", long + Self.vp8 + few + large)
     let endless = try #require(OpenFile(holding: file.allBytes.withClustersOfUnknownSize))
     let limits = ReadingLimits(bytes: 6 << 20, seconds: 600, scannedPackets: 200)
     let media = try endless.read(as: .webm, limits: limits).media
@@ -55,9 +55,7 @@ struct DurationTests {
   /// A browser's recorder does not know how large a cluster will be.
   @Test func theLastClusterIsFoundWhereNoneSaysItsSize() throws {
     let long = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=60"]
-    guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + ["-live", "1", "-g", "50"]) else {
-      return
-    }
+    let file = try FFmpegTool.make("a.webm", long + Self.vp8 + ["-live", "1", "-g", "50"])
     let endless = try #require(OpenFile(holding: file.allBytes.withClustersOfUnknownSize))
     let media = try endless.read(as: .webm, limits: ReadingLimits(seconds: 600, scannedPackets: 500)).media
     #expect(media.durationSource == .packets)
@@ -70,7 +68,7 @@ struct DurationTests {
   func fewPicturesInAnotherOrderLastAsLongAsTheyAre(name: String, sound: [String]) throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=10"]
     let coded = Self.h264 + ["-bf", "2", "-c:a", name == "a.flv" ? "aac" : "wmav2"]
-    guard let file = try FFmpegTool.make(name, picture + sound + coded) else { return }
+    let file = try FFmpegTool.make(name, picture + sound + coded)
     let media = try file.read(as: #require(file.sniffed)).media
     #expect(abs((media.duration ?? 0) - 10) < 0.1, "\(media.duration ?? 0)")
     #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
@@ -78,9 +76,7 @@ struct DurationTests {
   }
 
   @Test func anFLVWithoutMetadataIsCountedByItsTags() throws {
-    guard let file = try make("a.flv", Self.h264 + ["-flvflags", "no_duration_filesize+no_metadata"]) else {
-      return
-    }
+    let file = try make("a.flv", Self.h264 + ["-flvflags", "no_duration_filesize+no_metadata"])
     let media = try file.read(as: .flv).media
     #expect(media.durationSource == .packets)
     #expect(abs((media.duration ?? 0) - 2) < 0.1)
@@ -89,7 +85,7 @@ struct DurationTests {
   @Test(arguments: ["frag_keyframe+empty_moov+default_base_moof", "dash+global_sidx+frag_keyframe"])
   func fragmentsThatStartLateAreNoLonger(flags: String) throws {
     let arguments = Self.h264 + ["-bf", "2", "-output_ts_offset", "3900", "-movflags", flags]
-    guard let file = try make("a.mp4", arguments) else { return }
+    let file = try make("a.mp4", arguments)
     let media = try file.read(as: .mp4).media
     #expect(media.fragmented == true)
     #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
@@ -99,7 +95,7 @@ struct DurationTests {
   /// The header describes the samples in the index (ISO/IEC 14496-12, 8.8.2); any excess in it is wrong.
   @Test func aHeaderBesideFragmentsIsOfTheIndex() throws {
     let arguments = Self.h264 + ["-g", "10", "-movflags", "frag_keyframe"]
-    guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    var bytes = try make("a.mp4", arguments).allBytes
     var media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
     #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
     #expect(media.warnings == [])
@@ -112,7 +108,7 @@ struct DurationTests {
   /// All ones mean unknown (ISO/IEC 14496-12, 8.2.2.3); read as a number they are 49 days.
   @Test func fragmentsUnderAHeaderOfOnesAreCounted() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
-    guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    var bytes = try make("a.mp4", arguments).allBytes
     let header = try #require(bytes.position(of: "mvhd"))
     bytes.replaceSubrange((header + 20)..<(header + 24), with: [0xFF, 0xFF, 0xFF, 0xFF])
     let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
@@ -126,7 +122,7 @@ struct DurationTests {
     let late = ["-itsoffset", "3"] + inputs[order[0]] + inputs[order[1]] + Self.h264 + ["-c:a", "aac"]
     for flags in ["", "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+delay_moov"] {
       let flags = flags.isEmpty ? [] : ["-movflags", flags]
-      guard let file = try FFmpegTool.make("a.mp4", late + flags) else { return }
+      let file = try FFmpegTool.make("a.mp4", late + flags)
       for media in try file.readBothWays(as: .mp4) {
         #expect(abs((media.duration ?? 0) - 5) < 0.1, "\(flags)")
         #expect(media.warnings == [])
@@ -141,7 +137,7 @@ struct DurationTests {
       "sine=duration=6:sample_rate=44100",
     ]
     let flags = ["-g", "25", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+delay_moov"]
-    guard let file = try FFmpegTool.make("a.mp4", source + Self.h264 + flags) else { return }
+    let file = try FFmpegTool.make("a.mp4", source + Self.h264 + flags)
     for media in try file.readBothWays(as: .mp4) { #expect(media.duration == 6) }
   }
 
@@ -149,7 +145,7 @@ struct DurationTests {
   /// reported.
   @Test func theEditListOfFragmentsCounts() throws {
     let arguments = Self.h264 + ["-bf", "2", "-movflags", "frag_keyframe+empty_moov+delay_moov"]
-    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let bytes = try make("a.mp4", arguments).allBytes
     let edit = try #require(bytes.position(of: "elst")) + 12
     func media(_ duration: UInt32, laterBy ticks: UInt32) throws -> MediaInfo {
       var bytes = bytes
@@ -172,7 +168,7 @@ struct DurationTests {
   @Test(arguments: [(1200, 800, false), (600, 600, true)])
   func severalEditsOfFragmentsCount(first: UInt64, second: UInt64, isShort: Bool) throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov+delay_moov+default_base_moof"]
-    guard let made = try make("a.mp4", arguments + ["-bf", "2"]) else { return }
+    let made = try make("a.mp4", arguments + ["-bf", "2"])
     var movie = MovieBytes(made.allBytes)
     let list = try #require(movie.box("moov/trak/edts/elst"))
     let entry = Array(movie.bytes[(list + 8)..<(list + 20)])
@@ -191,7 +187,7 @@ struct DurationTests {
 
   @Test func fragmentsThatAreCutAreTruncated() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
-    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let bytes = try make("a.mp4", arguments).allBytes
     let half = try #require(OpenFile(holding: Array(bytes.prefix(bytes.count / 2))))
     let media = try half.read(as: .mp4).media
     #expect(media.truncated == true)
@@ -200,7 +196,7 @@ struct DurationTests {
 
   @Test func unevenFramesAreVariable() throws {
     let uneven = ["-vf", "select='not(mod(n,5))+lt(n,25)'", "-fps_mode", "vfr"]
-    guard let file = try make("a.mp4", uneven + Self.h264) else { return }
+    let file = try make("a.mp4", uneven + Self.h264)
     for media in try file.readBothWays(as: .mp4) {
       #expect(media.video?.variableFrameRate == true)
     }
@@ -213,10 +209,9 @@ struct DurationTests {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=\(rate):duration=4"]
     let flags = flags.isEmpty ? [] : ["-movflags", flags]
     let arguments = Self.h264 + ["-bf", "0", "-video_track_timescale", "1000"] + flags
-    guard let even = try FFmpegTool.make("a.mp4", picture + arguments),
-      let uneven = try FFmpegTool.make(
-        "a.mp4", picture + ["-vf", "select='mod(n,10)'", "-fps_mode", "vfr"] + arguments)
-    else { return }
+    let even = try FFmpegTool.make("a.mp4", picture + arguments)
+    let uneven = try FFmpegTool.make(
+      "a.mp4", picture + ["-vf", "select='mod(n,10)'", "-fps_mode", "vfr"] + arguments)
     for media in try even.readBothWays(as: .mp4) {
       #expect(media.video?.variableFrameRate == false)
       #expect(media.video?.frameRate?.description == "\(rate)/1")
@@ -228,7 +223,7 @@ struct DurationTests {
   /// Cut between two fragments: only the index before them shows that more should follow.
   @Test func fragmentsThatAnIndexMissesAreTruncated() throws {
     let arguments = Self.h264 + ["-g", "10", "-movflags", "dash+global_sidx+frag_keyframe"]
-    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let bytes = try make("a.mp4", arguments).allBytes
     #expect(try #require(OpenFile(holding: bytes)).read(as: .mp4).media.truncated == false)
     var (last, next) = (0, 0)
     while let place = bytes.position(of: "moof", notBefore: next) { (last, next) = (place - 4, place + 4) }
@@ -246,11 +241,9 @@ struct DurationTests {
         "-map", "1:a", "-map", "0:v", "-c:a", "aac", "-c:v", "png", "-frames:v", "1", "-disposition:v:0",
         "attached_pic",
       ])
-    if let sound, let container = sound.sniffed {
-      let media = try sound.read(as: container).media
-      if name == "a.mp4" { #expect(media.video == nil) }
-      #expect(media.audio.count == 1)
-    }
+    let media = try sound.read(as: try #require(sound.sniffed)).media
+    if name == "a.mp4" { #expect(media.video == nil) }
+    #expect(media.audio.count == 1)
     let both = try FFmpegTool.make(
       "a.mp4",
       FFmpegTool.picture + cover + [
@@ -258,7 +251,7 @@ struct DurationTests {
         "-frames:v:1", "1",
         "-disposition:v:1", "attached_pic",
       ])
-    for media in try both?.readBothWays(as: .mp4) ?? [] {
+    for media in try both.readBothWays(as: .mp4) {
       #expect(media.video?.hasCover == true)
       #expect(media.video?.streams == 1)
       #expect(media.video?.width == 64)

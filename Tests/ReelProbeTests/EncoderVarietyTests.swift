@@ -6,7 +6,7 @@ import Testing
 
 /// Variations that encoders can write into a bit stream, in containers that state less. All ways of reading must
 /// agree, and facts that are only in the bit stream must be found.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct EncoderVarietyTests {
   static let h264: [[String]] = [
     [], ["-profile:v", "baseline"], ["-pix_fmt", "yuv422p"], ["-pix_fmt", "yuv444p"],
@@ -75,7 +75,7 @@ struct EncoderVarietyTests {
     let made = try FFmpegTool.make(
       name,
       FFmpegTool.picture + ["-frames:v", "12", "-vf", "scale=80:72", "-c:v", encoder, "-pix_fmt", "yuv420p"])
-    guard let made, let container = made.sniffed else { return }
+    let container = try #require(made.sniffed)
     #expect(try made.read(as: container).method == .header)
   }
 
@@ -86,7 +86,6 @@ struct EncoderVarietyTests {
     let made = try FFmpegTool.make(
       "a.mkv",
       FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
-    guard let made else { return }
     var bytes = made.allBytes
     // PixelWidth and PixelHeight (RFC 9559, 5.1.4.1.28.6), one byte each.
     let width = try #require(bytes.position(of: [0xB0, 0x81, 64, 0xBA, 0x81, 48]))
@@ -129,7 +128,7 @@ struct EncoderVarietyTests {
     let made = try FFmpegTool.make(
       name,
       FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p"] + (name == "a.ts" ? [] : Self.live))
-    guard let made, let container = made.sniffed else { return }
+    let container = try #require(made.sniffed)
     // Blocks and fragments state their own durations and their frames' steps.
     #expect(try made.read(as: container).method == (name == "a.ts" ? .packets : .header))
   }
@@ -139,7 +138,7 @@ struct EncoderVarietyTests {
   func anOrdinaryHeaderIsTrusted(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(
       name, FFmpegTool.picture + FFmpegTool.tone + ["-c:v", encoder, "-pix_fmt", "yuv420p", "-c:a", "aac"])
-    guard let made, let container = made.sniffed else { return }
+    let container = try #require(made.sniffed)
     #expect(try made.read(as: container).method == .header)
   }
 
@@ -150,7 +149,6 @@ struct EncoderVarietyTests {
       FFmpegTool.picture + [
         "-vf", "setsar=2,\(FFmpegTool.pq)", "-c:v", encoder, "-pix_fmt", "yuv420p10le",
       ])
-    guard let file else { return }
     let bare = file.allBytes.renaming("pasp", to: "free").renaming("colr", to: "free")
     let media = try #require(OpenFile(holding: bare)).readBothWays(as: .mp4)
     for video in media.compactMap(\.video) {
@@ -171,7 +169,7 @@ struct EncoderVarietyTests {
       "-c:v", "libx265", "-preset", "ultrafast", "-pix_fmt", "yuv420p10le", "-x265-params",
       "log-level=0:pools=1:\(colours):atc-sei=18",
     ]
-    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + arguments) else { return }
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + arguments)
     let container = try #require(made.sniffed)
     for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
       let media = try made.read(as: container, by: ways).media
@@ -192,7 +190,6 @@ struct EncoderVarietyTests {
   func whatIsOnlyInTheContainerIsTheSameAllWays(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(
       "a.mp4", FFmpegTool.picture + ["-frames:v", "12", "-pix_fmt", "yuv420p10le", "-c:v", encoder])
-    guard let made else { return }
     let plain = FileManager.default.temporaryDirectory.appendingPathComponent("reel-\(UUID()).mp4")
     try Data(made.allBytes).write(to: plain)
     defer { try? FileManager.default.removeItem(at: plain) }
@@ -202,9 +199,8 @@ struct EncoderVarietyTests {
         "-i", plain.path, "-c", "copy", "-color_trc", "smpte2084", "-color_primaries", "bt2020",
         "-colorspace", "bt2020nc", "-movflags", "write_colr",
       ])
-    let file = try #require(tagged)
-    let container = try #require(file.sniffed)
-    let kinds = try file.readBothWays(as: container).map { $0.video?.hdr?.kind }
+    let container = try #require(tagged.sniffed)
+    let kinds = try tagged.readBothWays(as: container).map { $0.video?.hdr?.kind }
     #expect(kinds == [.pq, .pq])
   }
 
@@ -216,7 +212,6 @@ struct EncoderVarietyTests {
       FFmpegTool.picture + [
         "-c:v", encoder, "-pix_fmt", "yuv420p", "-tag:v", encoder == "libx264" ? "avc1" : "hvc1",
       ])
-    guard let made else { return }
     var bytes = made.allBytes
     let entry = try #require(bytes.position(of: encoder == "libx264" ? "avc1" : "hvc1", notBefore: 100))
     bytes.replaceSubrange((entry + 28)..<(entry + 32), with: [0x07, 0x80, 0x04, 0x38])

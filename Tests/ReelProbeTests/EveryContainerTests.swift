@@ -55,10 +55,10 @@ struct Recipe: Sendable, CustomTestStringConvertible {
   private static let opus = ["-c:a", "libopus"]
 }
 
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct EveryContainerTests {
   @Test(arguments: Recipe.all) func isReadWhole(recipe: Recipe) throws {
-    guard let file = try make(recipe) else { return }
+    let file = try make(recipe)
     #expect(file.sniffed == recipe.container)
     let media = try file.read(as: recipe.container).media
     let video = try #require(media.video)
@@ -79,7 +79,7 @@ struct EveryContainerTests {
   }
 
   @Test(arguments: Recipe.all) func allWaysAgree(recipe: Recipe) throws {
-    guard let file = try make(recipe) else { return }
+    let file = try make(recipe)
     expectAllWaysAgree(on: file, recipe.name)
     let half = try #require(OpenFile(holding: Array(file.allBytes.prefix(Int(file.size) / 2))))
     expectAllWaysAgree(on: half, "half of \(recipe.name)")
@@ -92,10 +92,8 @@ struct EveryContainerTests {
     let tone = ["-f", "lavfi", "-i", "sine=duration=60"]
     let coded = ["-pix_fmt", "yuv420p", "-r", "25", "-frames:v", "1", "-c:v", encoder, "-c:a", "aac"]
     let m2ts = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
-    guard let file = try FFmpegTool.make(name, still + tone + coded + m2ts), let container = file.sniffed
-    else {
-      return
-    }
+    let file = try FFmpegTool.make(name, still + tone + coded + m2ts)
+    let container = try #require(file.sniffed)
     expectAllWaysAgree(on: file, name)
     for ways in [FFmpegReader.quickWays, [.thorough]] {
       let media = try file.read(as: container, by: ways).media
@@ -107,7 +105,7 @@ struct EveryContainerTests {
   }
 
   @Test(arguments: Recipe.all.filter(\.showsCut)) func halfOfItIsTruncated(recipe: Recipe) throws {
-    guard let file = try make(recipe) else { return }
+    let file = try make(recipe)
     let half = try #require(OpenFile(holding: Array(file.allBytes.prefix(Int(file.size) / 2))))
     let media: MediaInfo
     do throws(ProbeError) {
@@ -125,8 +123,7 @@ struct EveryContainerTests {
     #expect(message.contains("seconds are there") || message.contains("seconds of it"), "\(message)")
   }
 
-  /// Makes the file; nil, which ends the test, if this build of ffmpeg lacks an encoder.
-  private func make(_ recipe: Recipe) throws -> OpenFile? {
+  private func make(_ recipe: Recipe) throws -> OpenFile {
     try FFmpegTool.make(
       recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
   }

@@ -4,20 +4,9 @@ import Testing
 
 /// The `ffmpeg` program, with which some tests make their files.
 enum FFmpegTool {
-  static let path = FFmpegProgram.path
-
-  /// The encoders in this build of ffmpeg.
-  private static let encoders: Set<Substring> = {
-    let printed = (try? FFmpegProgram.output(["-encoders"])) ?? []
-    return Set(String(decoding: printed, as: UTF8.self).split { $0.isWhitespace })
-  }()
-
-  /// Makes a file named `name` with the given arguments, which precede the name. Returns nil if the program lacks an
-  /// encoder that they name.
-  /// - Throws: If the program fails for another reason.
-  static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
-    guard hasEncoders(of: arguments) else { return nil }
-    return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
+  /// Makes a file named `name` with the given arguments, which precede the name.
+  static func make(_ name: String, _ arguments: [String]) throws -> OpenFile {
+    try FFmpegProgram.make(name, arguments) { try #require(OpenFile($0)) }
   }
 
   /// The seconds from the first packet of `file` to the end of the last one, as ffmpeg reads them.
@@ -40,21 +29,14 @@ enum FFmpegTool {
     return last - first
   }
 
-  private static func hasEncoders(of arguments: [String]) -> Bool {
-    zip(arguments, arguments.dropFirst()).allSatisfy { flag, value in
-      !flag.hasPrefix("-c:") || value == "copy" || encoders.contains(Substring(value))
-    }
-  }
-
   /// Expects all ways of reading to agree on the files made with `arguments` in each of `names`. A container may
-  /// refuse the content; if all do, the test fails, unless an encoder is missing or crashes (x265 4.1 does with
-  /// slices).
+  /// refuse the content; if all do, the test fails, unless an encoder crashes (x265 4.1 does with slices).
   static func expectAllWaysAgree(in names: [String], frames: Int, _ arguments: [String]) {
-    var isExcused = !hasEncoders(of: arguments)
+    var isExcused = false
     var (count, errors): (Int, [String]) = (0, [])
     for name in names {
       do {
-        guard let made = try make(name, picture + ["-frames:v", "\(frames)"] + arguments) else { continue }
+        let made = try make(name, picture + ["-frames:v", "\(frames)"] + arguments)
         count += 1
         ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
       } catch let failure as FFmpegProgram.Failure where failure.isCrash {

@@ -1,17 +1,15 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// FLV tags other than audio, video and script data, and damaged ones.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct FLVTagsTests {
-  private func made() throws -> (bytes: [UInt8], tags: [Int])? {
+  private func made() throws -> (bytes: [UInt8], tags: [Int]) {
     let coded = ["-c:v", "flv", "-g", "25", "-c:a", "libmp3lame"]
-    guard let bytes = try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else {
-      return nil
-    }
+    let bytes = try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     var (tags, next): ([Int], Int) = ([], 13)
     while next + 11 < bytes.count {
       tags.append(next)
@@ -26,7 +24,7 @@ struct FLVTagsTests {
 
   /// An AMF3 data tag, and an aggregate tag.
   @Test(arguments: [15, 22] as [UInt8]) func tagsOfOtherKindsArePassed(kind: UInt8) throws {
-    guard let (original, tags) = try made() else { return }
+    let (original, tags) = try made()
     var bytes = original
     let tag: [UInt8] = [kind, 0, 0, 4] + [UInt8](repeating: 0, count: 7) + [1, 2, 3, 4, 0, 0, 0, 15]
     for place in [tags[tags.count / 2], tags[1]] { bytes.insert(contentsOf: tag, at: place) }
@@ -49,7 +47,7 @@ struct FLVTagsTests {
   /// Other bytes between two tags, and a tag of an unknown type.
   @Test(arguments: [[UInt8](repeating: 0, count: 57), [UInt8](repeating: 0xEE, count: 200), []])
   func theClockGoesOnBehindDamage(extra: [UInt8]) throws {
-    guard let (original, tags) = try made() else { return }
+    let (original, tags) = try made()
     var bytes = original
     let place = tags[tags.count / 2]
     if extra.isEmpty { (bytes[place], bytes[place + 8]) = (0x77, 1) }
@@ -61,7 +59,7 @@ struct FLVTagsTests {
 
   /// A few bytes after the last tag, or a missing final length, do not mean truncation; a partial tag does.
   @Test func aFewBytesAtTheEnd() throws {
-    guard let (bytes, tags) = try made() else { return }
+    let (bytes, tags) = try made()
     for tail in [[0x0A], [0, 0, 0], [0x1A], [UInt8](repeating: 0, count: 10)] {
       #expect(try read(bytes + tail).truncated != true, "\(tail)")
     }
@@ -73,7 +71,7 @@ struct FLVTagsTests {
 
   /// Data after the last tag is not part of it.
   @Test func anythingMayFollow() throws {
-    guard let (bytes, _) = try made() else { return }
+    let (bytes, _) = try made()
     let media = try read(bytes + [UInt8](repeating: 0xEE, count: 300))
     #expect(abs((media.duration ?? 0) - 2) < 0.15)
     #expect(media.warnings.isEmpty, "\(media.warnings)")

@@ -1,10 +1,11 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// Files with one changed header field, so that only the content has the truth.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct FalseHeaderTests {
   struct Lie: Sendable, CustomTestStringConvertible {
     let name: String
@@ -125,7 +126,7 @@ struct FalseHeaderTests {
     let words = lie.coded.split(separator: " ").map(String.init)
     let sound =
       words.contains("-c:a") ? FFmpegTool.tone + ["-ar", lie.coded.contains("opus") ? "48000" : "44100"] : []
-    guard let made = try FFmpegTool.make(lie.name, FFmpegTool.picture + sound + words) else { return }
+    let made = try FFmpegTool.make(lie.name, FFmpegTool.picture + sound + words)
     var bytes = made.allBytes
     let good = try #require(OpenFile(holding: bytes))
     let container = try #require(good.sniffed)
@@ -143,7 +144,7 @@ struct FalseHeaderTests {
   /// A codec unknown to this FFmpeg is not mistaken for another.
   @Test func aSoundThatNobodyKnowsIsSound() throws {
     let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "ac3"]
-    guard var bytes = try FFmpegTool.make("a.mkv", arguments)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.mkv", arguments).allBytes
     let name = try #require(bytes.firstRange(of: Self.text("A_AC3")))
     bytes.replaceSubrange(name, with: Self.text("A_XYZ"))
     let media = try #require(OpenFile(holding: bytes)).read(as: .matroska).media
@@ -153,7 +154,7 @@ struct FalseHeaderTests {
   /// The ASF data object states an end before its last packets (3.2, 5).
   @Test func packetsBehindTheirEndAreNamed() throws {
     let coded = ["-c:v", "wmv2", "-an", "-b:v", "800k"]
-    guard let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + coded) else { return }
+    let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + coded)
     var bytes = made.allBytes
     let data = Int(bytes[16]) | Int(bytes[17]) << 8
     let size = (0..<4).reduce(0) { $0 | Int(bytes[data + 16 + $1]) << (8 * $1) }
@@ -164,9 +165,7 @@ struct FalseHeaderTests {
 
   @Test func packetsOfAStreamThatIsNotDescribedAreNamed() throws {
     let coded = ["-c:v", "wmv2", "-c:a", "wmav2"]
-    guard let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
-      return
-    }
+    let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + FFmpegTool.tone + coded)
     var bytes = made.allBytes
     let place = try #require(
       bytes.position(of: [0x91, 0x07, 0xDC, 0xB7, 0xB7, 0xA9, 0xCF, 0x11, 0x8E, 0xE6]))
@@ -180,7 +179,7 @@ struct FalseHeaderTests {
     throws
   {
     let coded = ["-c:v", encoder, "-g", "10"]
-    guard let made = try FFmpegTool.make("a.mpg", FFmpegTool.picture + coded) else { return }
+    let made = try FFmpegTool.make("a.mpg", FFmpegTool.picture + coded)
     var bytes = made.allBytes
     #expect(try #require(OpenFile(holding: bytes)).read(as: .mpegPS).media.warnings == [])
     let place = try #require(bytes.position(of: [0, 0, 1, 0xB3]))
@@ -192,7 +191,7 @@ struct FalseHeaderTests {
   /// The program map says audio (MPEG-4 audio, without frames of its own), but each packet is marked as video.
   @Test func picturesThatATableCallsSoundAreNamed() throws {
     let coded = ["-c:v", "mpeg2video", "-c:a", "mp2"]
-    guard let made = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    let made = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded)
     var bytes = made.allBytes
     #expect(try #require(OpenFile(holding: bytes)).read(as: .mpegTS).media.warnings == [])
     // MPEG-2 in the first elementary stream, at FFmpeg's usual packet identifier. FFmpeg does not verify the checksum
@@ -211,7 +210,7 @@ struct FalseHeaderTests {
   /// Samples of a track whose fragments name a missing sample description.
   @Test func samplesWithoutADescriptionAreNamed() throws {
     let coded = ["-c:v", "mpeg4", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded)
     var bytes = made.allBytes
     let place = try #require(bytes.position(of: "trex"))
     bytes[place + 15] = 9
@@ -220,10 +219,8 @@ struct FalseHeaderTests {
   }
 
   @Test func aPageOfNoStreamIsNamed() throws {
-    guard
-      let made = try FFmpegTool.make(
-        "a.ogv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libtheora", "-c:a", "libvorbis"])
-    else { return }
+    let made = try FFmpegTool.make(
+      "a.ogv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libtheora", "-c:a", "libvorbis"])
     var bytes = made.allBytes
     let last = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("OggS".utf8)) })
     for place in 14..<18 { bytes[last + place] ^= 0x5A }
@@ -234,10 +231,7 @@ struct FalseHeaderTests {
 
   /// The pixel shape follows from the size given with it (OpenDML 1.02, `vprp`).
   @Test func aShapeOfAnotherSizeIsNamed() throws {
-    guard let made = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4", "-aspect", "4:3"])
-    else {
-      return
-    }
+    let made = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4", "-aspect", "4:3"])
     var bytes = made.allBytes
     #expect(try #require(OpenFile(holding: bytes)).read(as: .avi).media.warnings == [])
     let place = try #require(bytes.position(of: "vprp"))
@@ -247,9 +241,7 @@ struct FalseHeaderTests {
   }
 
   @Test func theRateOfAnObjectTypeThatIsNoneOfAACIsNotBelieved() throws {
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"]) else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"])
     var bytes = made.allBytes
     let place = try #require(bytes.position(of: [0x05, 0x80, 0x80, 0x80, 0x05]))
     bytes[place + 5] = 0x80
@@ -271,7 +263,7 @@ struct FalseHeaderTests {
       "sine=sample_rate=44100:duration=\(seconds.sound)",
     ]
     let coded = ["-c:v", "mpeg4", "-c:a", sound.codec, "-audio_preload", "\(Int(sound.ahead * 1e6))"]
-    guard let made = try FFmpegTool.make("a.avi", inputs + coded) else { return }
+    let made = try FFmpegTool.make("a.avi", inputs + coded)
     var bytes = made.allBytes
     func read() throws -> MediaInfo { try #require(OpenFile(holding: bytes)).read(as: .avi).media }
     func told() throws -> [MediaWarning] { try read().warnings }
@@ -303,7 +295,7 @@ struct FalseHeaderTests {
   func aSizeInTheIndexOfAnAVIIsAClaim(size: UInt32) throws {
     let coded = ["-c:v", "mjpeg", "-c:a", "pcm_s16le"]
     let sources = FFmpegTool.picture + FFmpegTool.tone
-    guard var bytes = try FFmpegTool.make("a.avi", sources + coded)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.avi", sources + coded).allBytes
     let sounds = bytes.indices.dropLast(16).filter { bytes[$0...].starts(with: "01wb".utf8) }
     let last = try #require(sounds.last)
     for byte in 0..<4 { bytes[last + 12 + byte] = UInt8(truncatingIfNeeded: size >> UInt32(8 * byte)) }
@@ -319,7 +311,7 @@ struct FalseHeaderTests {
       "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=6", "-f", "lavfi", "-i", "sine=duration=6",
     ]
     let coded = ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", sound]
-    guard var bytes = try FFmpegTool.make("a.avi", inputs + coded)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.avi", inputs + coded).allBytes
     let main = try #require(bytes.position(of: "avih")) + 8
     let rate = try #require(bytes.position(of: "strh")) + 8 + 24
     for (place, scale) in [(main, 1 / factor), (rate, factor)] {
@@ -335,9 +327,7 @@ struct FalseHeaderTests {
 
   /// FFmpeg takes a clock tick of 11 or 78 µs for a picture's duration.
   @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
-    guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {
-      return
-    }
+    var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"]).allBytes
     let place = try #require(bytes.position(of: "avih")) + 8
     bytes.replaceSubrange(place..<(place + 4), with: [microseconds, 0, 0, 0])
     let media = try #require(OpenFile(holding: bytes)).read(as: .avi).media
@@ -352,7 +342,7 @@ struct FalseHeaderTests {
     let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
     let id = ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
     let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "libx264"] + key + id)
-    guard var bytes = made?.allBytes else { return }
+    var bytes = made.allBytes
     let place = try #require(bytes.position(of: "encv"))
     bytes.replaceSubrange(place..<(place + 4), with: Array("avc1".utf8))
     let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
@@ -363,7 +353,7 @@ struct FalseHeaderTests {
   @Test(arguments: [0, 1, 2]) func anEncryptedFragmentWithoutATableIsNamed(place: Int) throws {
     let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof", "-g", "17"]
     let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "mpeg4"] + flags)
-    guard var bytes = made?.allBytes else { return }
+    var bytes = made.allBytes
     let entry = try #require(bytes.position(of: "mp4v"))
     bytes.replaceSubrange(entry..<(entry + 4), with: Array("encv".utf8))
     func faults() throws -> [MediaWarning] {

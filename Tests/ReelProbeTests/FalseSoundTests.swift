@@ -43,11 +43,11 @@ struct FalseSoundTests {
 
   /// Opus mapping families have a maximum number of channels (RFC 7845, 5.1.1).
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [("a.mp4", "dOps", 5), ("a.mkv", "OpusHead", 9)])
   func channelsThatOpusCannotHaveAreNone(name: String, mark: String, place: Int) throws {
     let coded = ["-c:v", "mpeg4", "-c:a", "libopus", "-ac", "2"]
-    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)
     var bytes = made.allBytes
     for media in try allWays(bytes) { #expect(media.audio.map(\.channels) == [2] && media.warnings.isEmpty) }
     let header = try #require(bytes.position(of: mark))
@@ -61,7 +61,7 @@ struct FalseSoundTests {
 
   /// The sample entry of one codec with the frames of another.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("aac", "libmp3lame", "mp3"), ("aac", "ac3", "ac3"), ("aac", "eac3", "eac3"), ("aac", "flac", "flac"),
       ("aac", "libopus", nil), ("libopus", "aac", "aac"), ("libopus", "libmp3lame", "mp3"),
@@ -70,17 +70,18 @@ struct FalseSoundTests {
     ] as [(String, String, String?)], ["a.mp4", "fragments.mp4"])
   func framesOfAnotherCodecAreNamed(sound: (String, String, String?), name: String) throws {
     let (claimed, real, found) = sound
-    func made(_ codec: String, _ flags: [String] = []) throws -> MovieBytes? {
+    func made(_ codec: String, _ flags: [String] = []) throws -> MovieBytes {
       let coded = ["-c:v", "mpeg4", "-ar", "48000", "-c:a", codec, "-b:a", "96k", "-strict", "-2"]
-      return try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + flags)
-        .map { MovieBytes($0.allBytes) }
+      let file = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + flags)
+      return MovieBytes(file.allBytes)
     }
     let isKnownLater = real.hasSuffix("ac3")
     let flags =
       name == "a.mp4"
       ? []
       : ["-movflags", "frag_keyframe+empty_moov+default_base_moof" + (isKnownLater ? "+delay_moov" : "")]
-    guard let other = try made(claimed), var movie = try made(real, flags) else { return }
+    let other = try made(claimed)
+    var movie = try made(real, flags)
     let (from, to) = (try #require(other.entry(of: "soun")), try #require(movie.entry(of: "soun")))
     for media in try allWays(movie.bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
     let entry = Array(other.bytes[from..<(from + Int(other.number(at: from)))])
@@ -100,15 +101,14 @@ struct FalseSoundTests {
 
   /// Uncompressed audio under a codec's name: each sample is shorter than any frame and has the same size as the next.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: ["aac", "libmp3lame"], [("pcm_s16le", 1), ("pcm_s16be", 2), ("pcm_u8", 1), ("pcm_mulaw", 1)])
   func plainSoundUnderTheNameOfACodecIsNamed(claimed: String, real: (codec: String, channels: Int)) throws {
     let inputs =
       FFmpegTool.picture + ["-f", "lavfi", "-i", "sine=sample_rate=44100:duration=2,adelay=500:all=1"]
     let coded = ["-c:v", "mpeg4", "-ar", "44100", "-ac", "\(real.channels)"]
-    guard let other = try FFmpegTool.make("a.mp4", inputs + coded + ["-c:a", claimed]),
-      let made = try FFmpegTool.make("a.mov", inputs + coded + ["-c:a", real.codec])
-    else { return }
+    let other = try FFmpegTool.make("a.mp4", inputs + coded + ["-c:a", claimed])
+    let made = try FFmpegTool.make("a.mov", inputs + coded + ["-c:a", real.codec])
     let entries = MovieBytes(other.allBytes)
     var movie = MovieBytes(made.allBytes)
     let (from, to) = (try #require(entries.entry(of: "soun")), try #require(movie.entry(of: "soun")))
@@ -124,14 +124,12 @@ struct FalseSoundTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: ["a.mp4", "a.mkv", "a.flv", "a.avi", "a.wmv"])
   func ofTwoChannelsAreNotOne(name: String) throws {
     let coded = ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "2", "-bsf:a", "aac_adtstoasc"]
     let picture = name == "a.flv" ? ["-c:v", "flv"] : []
-    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded + picture) else {
-      return
-    }
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded + picture)
     let bytes = made.allBytes
     let place = try #require(bytes.position(of: [0x12, 0x10, 0x56, 0xE5, 0x00]))
     for media in try allWays(bytes) {
@@ -151,11 +149,11 @@ struct FalseSoundTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [1, 2, 3, 4, 5, 6, 8], ["a.mp4", "a.mkv"])
   func rightRecordsAreBelieved(channels: Int, name: String) throws {
     let coded = ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "\(channels)"]
-    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)
     for media in try allWays(made.allBytes) {
       #expect(media.audio.map(\.channels) == [channels])
       #expect(media.warnings.isEmpty, "\(media.warnings)")
@@ -179,10 +177,10 @@ struct FalseSoundTests {
 
   // MARK: Timestamps
 
-  private static func made(_ name: String, _ more: [String] = []) throws -> [UInt8]? {
+  private static func made(_ name: String, _ more: [String] = []) throws -> [UInt8] {
     let coded =
       ["-c:v", name == "a.flv" ? "flv" : "mpeg4", "-c:a", "aac", "-ac", "1", "-ar", "48000"] + more
-    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
   }
 
   /// The AAC LC record with one channel at 48 kHz, with another rate index.
@@ -194,10 +192,10 @@ struct FalseSoundTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.flv"],
+    .needsFFmpeg, arguments: ["a.mkv", "a.flv"],
     [(0, 96_000), (4, 44_100), (6, 24_000)] as [(UInt8, Double)])
   func aRateThatTheTimesContradict(name: String, lie: (index: UInt8, rate: Double)) throws {
-    guard let bytes = try Self.made(name) else { return }
+    let bytes = try Self.made(name)
     for (media, original) in zip(
       try allWays(Self.changed(bytes, rate: lie.index)), try allWays(bytes))
     {
@@ -213,9 +211,9 @@ struct FalseSoundTests {
   }
 
   /// If `onMetaData` states the same rate, nothing shows which one is right.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func aRateThatOnlyTheTimesContradict() throws {
-    guard let bytes = try Self.made("a.flv") else { return }
+    let bytes = try Self.made("a.flv")
     var changed = try Self.changed(bytes, rate: 4)
     let place = try #require(changed.position(of: "audiosamplerate")) + 16
     for (offset, byte) in [0x40, 0xE5, 0x88, 0x80, 0, 0, 0, 0].enumerated() {
@@ -230,9 +228,9 @@ struct FalseSoundTests {
   }
 
   /// The audio still reveals a wrong clock: the pictures' own step is in nanoseconds.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func aClockThatTheSoundContradicts() throws {
-    guard var bytes = try Self.made("a.mkv") else { return }
+    var bytes = try Self.made("a.mkv")
     let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83]))
     bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x1E, 0x84, 0x80])
     for media in try allWays(bytes) {
@@ -245,13 +243,13 @@ struct FalseSoundTests {
 
   /// FLAC's record has 3 bits for the channels, after 20 for the rate; ALAC's has one byte after four others.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [("a.mp4", "flac"), ("a.mkv", "flac"), ("a.m4a", "alac"), ("a.mkv", "alac")], [1, 2, 6])
   func losslessChannelsAreThoseOfTheFrames(made: (name: String, codec: String), stated: Int) throws {
     let coded = [
       "-c:a", made.codec, "-ac", "2", "-sample_fmt", made.codec == "flac" ? "s16" : "s16p", "-strict", "-2",
     ]
-    guard let file = try FFmpegTool.make(made.name, FFmpegTool.tone + coded) else { return }
+    let file = try FFmpegTool.make(made.name, FFmpegTool.tone + coded)
     var bytes = file.allBytes
     if made.codec == "flac" {
       let rate = try #require(bytes.position(of: [0x0A, 0xC4, 0x42, 0xF0])) + 2
@@ -267,9 +265,9 @@ struct FalseSoundTests {
   }
 
   /// A codec name that the timestamps contradict changes neither the duration nor the frame rate.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func aNameThatTheTimesContradict() throws {
-    guard var bytes = try Self.made("a.mkv") else { return }
+    var bytes = try Self.made("a.mkv")
     let place = try #require(bytes.position(of: "A_AAC"))
     // The element keeps its five bytes, so the name is `A_OPU`, not `A_OPUS`.
     for (offset, byte) in "A_OPU".utf8.enumerated() { bytes[place + offset] = byte }
@@ -280,7 +278,7 @@ struct FalseSoundTests {
 
   /// Frames of other lengths than 1024 samples are no other rate. The clock is scaled to their duration.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       // AAC LC with 960 samples, ELD with 512, USAC, which states it elsewhere, and band replication at the core's own
       // rate.
@@ -290,7 +288,7 @@ struct FalseSoundTests {
     ] as [([UInt8], UInt32, Int)])
   func framesOfOtherLengths(record: [UInt8], scale: UInt32, rate: Int) throws {
     let coded = ["-c:a", "aac", "-ac", "1", "-ar", "48000"]
-    guard var bytes = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded).allBytes
     let place = try #require(bytes.position(of: [0x11, 0x88, 0x56, 0xE5, 0x00]))
     bytes.replaceSubrange(place..<(place + 5), with: record)
     let clock = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83]))
@@ -305,12 +303,12 @@ struct FalseSoundTests {
 
   /// In QuickTime a sample may be a block of uncompressed audio, as telephone recorders and cameras write it.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [("pcm_alaw", 1), ("pcm_s16le", 2)])
   func blocksOfPlainSoundAreNoChannels(codec: String, width: UInt64) throws {
     let block: UInt64 = 160
     let tone = ["-f", "lavfi", "-i", "sine=sample_rate=8000:duration=2", "-af", "asetnsamples=160"]
-    guard let made = try FFmpegTool.make("a.mov", tone + ["-c:a", codec]) else { return }
+    let made = try FFmpegTool.make("a.mov", tone + ["-c:a", codec])
     var movie = MovieBytes(made.allBytes)
     let table = "moov/trak/mdia/minf/stbl/"
     let times = try #require(movie.box(table + "stts"))
@@ -333,12 +331,11 @@ struct FalseSoundTests {
   }
 
   /// Uncompressed audio that was cut at a sample: its first block is shorter or longer than the others.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [256, 1000])
+  @Test(.needsFFmpeg, arguments: [256, 1000])
   func aFirstBlockOfAnotherSizeIsNoOtherRate(samples: Int) throws {
     let cut = ["-af", "asetnsamples=1024,atrim=start_sample=\(1024 - samples)", "-c:v", "mpeg4"]
     let coded = cut + ["-ar", "48000", "-ac", "1", "-c:a", "pcm_s16le"]
-    guard var bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else { return }
+    var bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     for media in try allWays(bytes) {
       #expect(!media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
     }
@@ -352,16 +349,15 @@ struct FalseSoundTests {
 
   /// Each Opus packet states its duration, and the next may have another (RFC 6716, 3.1).
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.webm"],
+    .needsFFmpeg, arguments: ["a.mkv", "a.webm"],
     [(60, 20), (60, 10), (10, 60)])
   func packetsOfOpusDifferInLength(name: String, milliseconds: (first: Int, then: Int)) throws {
-    func made(_ milliseconds: Int) throws -> [UInt8]? {
+    func made(_ milliseconds: Int) throws -> [UInt8] {
       let coded = ["-c:a", "libopus", "-frame_duration", "\(milliseconds)", "-cluster_time_limit", "60000"]
-      return try FFmpegTool.make("a.mka", FFmpegTool.tone + coded)?.allBytes
+      return try FFmpegTool.make("a.mka", FFmpegTool.tone + coded).allBytes
     }
     let lengths = [milliseconds.first, milliseconds.then]
-    let parts = try lengths.compactMap { try made($0) }
-    guard parts.count == 2 else { return }
+    let parts = try lengths.map(made)
     let blocks = try parts.map { part in
       let file = BytesInMemory(all: part)
       let segment = try #require(EBMLElement.segment(in: file))
@@ -399,7 +395,7 @@ struct FalseSoundTests {
 
   /// MP4's own kind of uncompressed audio states the sample size in a box (ISO/IEC 23003-5).
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("pcm_s16be", "ipcm", 16), ("pcm_s24be", "ipcm", 24), ("pcm_s32be", "ipcm", 32),
       ("pcm_f32be", "fpcm", 32), ("pcm_s24le", "ipcm", 24),
@@ -409,10 +405,7 @@ struct FalseSoundTests {
     let isLittle = sound.codec.hasSuffix("le")
     // QuickTime has longer sample entries for the other byte order.
     let made = isLittle ? String(sound.codec.dropLast(2) + "be") : sound.codec
-    guard let file = try FFmpegTool.make("a.mov", FFmpegTool.picture + FFmpegTool.tone + coded + [made])
-    else {
-      return
-    }
+    let file = try FFmpegTool.make("a.mov", FFmpegTool.picture + FFmpegTool.tone + coded + [made])
     var movie = MovieBytes(file.allBytes)
     let entry = try #require(movie.entry(of: "soun"))
     let size = movie.number(at: entry)
@@ -432,27 +425,27 @@ struct FalseSoundTests {
 
   /// FFmpeg keeps ADTS in AVI and ASF without a record; the first frame doubles its rate implicitly.
   @Test(
-    .enabled(if: FFmpegTool.path != nil && Corpus.beside != nil, "needs the ffmpeg program and the corpus"),
+    .needsFFmpeg, .enabled(if: Corpus.beside != nil, "needs ../shared/corpus or REEL_CORPUS"),
     arguments: ["a.avi", "a.wmv", "a.mkv"])
   func theRateOfAACInADTSIsWhatIsHeard(name: String) throws {
     let folder = try #require(Corpus.beside?.folder)
     let path = folder + "/Vanilagy+mediabunny/no-initial-keyframe.ts"
-    guard OpenFile(path) != nil else { return }
     let arguments = ["-i", path, "-map", "0:v", "-map", "0:a", "-c", "copy"]
-    guard let made = try FFmpegTool.make(name, arguments) else { return }
+    let made = try FFmpegTool.make(name, arguments)
     for media in try allWays(made.allBytes) { #expect(media.audio.map(\.sampleRate) == [44_100]) }
   }
 
   // MARK: Pictures and audio
 
   /// Makes a file with all timestamps of pictures and audio, and all headers, stretched by one factor.
-  private static func stretched(_ name: String, by factor: Double, _ coded: [String]) throws -> [UInt8]? {
+  private static func stretched(_ name: String, by factor: Double, _ coded: [String]) throws -> [UInt8] {
     let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
     let flags = name == "fragments.mp4" ? ["-movflags", "frag_keyframe+empty_moov+delay_moov"] : []
     return try FFmpegTool.make(
       name,
       FFmpegTool.picture + FFmpegTool.tone + coded + ["-strict", "-2", "-ar", "48000", "-bsf:v", times]
-        + ["-bsf:a", times] + flags)?.allBytes
+        + ["-bsf:a", times] + flags
+    ).allBytes
   }
 
   private static func coded(_ pictures: String, _ sound: String) -> [String] {
@@ -468,7 +461,7 @@ struct FalseSoundTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("a.ts", coded("libx264", "mp2")), ("a.ts", coded("mpeg2video", "aac")),
       ("a.ts", coded("mpeg4", "ac3")), ("a.m2ts", coded("libx264", "ac3")),
@@ -483,7 +476,7 @@ struct FalseSoundTests {
     ], [2, 1.05, 1.024, 0.5, 1])
   func aClockThatIsWrongForAllIsNamed(made: (name: String, coded: [String]), factor: Double) throws {
     // A smaller factor would leave too few packets to reveal the wrong clock.
-    guard let bytes = try Self.stretched(made.name, by: factor, made.coded) else { return }
+    let bytes = try Self.stretched(made.name, by: factor, made.coded)
     for media in try allWays(bytes) {
       expectNoLie(media, "\(made) \(factor)")
       if factor == 1 { #expect(media.warnings.isEmpty, "\(made): \(media.warnings)") }
@@ -495,27 +488,21 @@ struct FalseSoundTests {
   }
 
   /// Pictures at their stated rate refute it, however slightly the audio is off.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [1.013, 0.984])
+  @Test(.needsFFmpeg, arguments: [1.013, 0.984])
   func soundThatIsALittleOffChangesNoPictures(factor: Double) throws {
     let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
     let coded = Self.coded("libx264", "aac") + ["-ar", "48000", "-bsf:a", times]
-    guard let bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else {
-      return
-    }
+    let bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     for media in try allWays(bytes) {
       #expect(media.video?.frameRate?.description == "25/1" && abs((media.duration ?? 0) - 2) < 0.1)
     }
   }
 
   /// Lost packets take their time with them.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["eac3", "dca"])
+  @Test(.needsFFmpeg, arguments: ["eac3", "dca"])
   func lostPacketsAreNoOtherClock(codec: String) throws {
     let coded = Self.coded("mpeg4", codec) + ["-strict", "-2", "-ar", "48000"]
-    guard let bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else {
-      return
-    }
+    let bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     var (left, sound): ([UInt8], Int) = ([], 0)
     for start in stride(from: 0, to: bytes.count - 187, by: 188) {
       // Packets of the second stream.
@@ -546,12 +533,11 @@ struct FalseSoundTests {
   }
 
   /// Audio tags that share the timestamp of the first of them.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 8])
+  @Test(.needsFFmpeg, arguments: [2, 8])
   func soundInGroupsIsNoOtherClock(group: Int) throws {
-    guard
-      var bytes = try FFmpegTool.make(
-        "a.flv", FFmpegTool.picture + FFmpegTool.tone + Self.coded("flv", "aac") + ["-ar", "48000"])?.allBytes
-    else { return }
+    var bytes = try FFmpegTool.make(
+      "a.flv", FFmpegTool.picture + FFmpegTool.tone + Self.coded("flv", "aac") + ["-ar", "48000"]
+    ).allBytes
     var (next, number, time): (Int, Int, [UInt8]) = (13, 0, [])
     while next + 11 < bytes.count {
       let length = bytes[(next + 1)..<(next + 4)].reduce(0) { $0 << 8 | Int($1) }
@@ -569,14 +555,11 @@ struct FalseSoundTests {
 
   /// All edit rates of the pictures are changed, which the audio beside them refutes; an absurd audio length does not
   /// count as such.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program")) func soundBesideAPictureOfAnMXF()
+  @Test(.needsFFmpeg) func soundBesideAPictureOfAnMXF()
     throws
   {
     let coded = ["-c:v", "mpeg2video", "-g", "1", "-c:a", "pcm_s16le", "-ar", "48000"]
-    guard let made = try FFmpegTool.make("a.mxf", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mxf", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     func told(_ bytes: [UInt8]) throws -> [MediaWarning] {
       try #require(OpenFile(holding: bytes)).read(as: .mxf).media.warnings
     }
@@ -596,9 +579,9 @@ struct FalseSoundTests {
   }
 
   /// The FLV's record and `onMetaData` agree; only the clock is wrong.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 0.5, 1.05])
+  @Test(.needsFFmpeg, arguments: [2, 0.5, 1.05])
   func aRateThatAllButTheTimesStateIsKept(factor: Double) throws {
-    guard let bytes = try Self.stretched("a.flv", by: factor, Self.coded("flv", "aac")) else { return }
+    let bytes = try Self.stretched("a.flv", by: factor, Self.coded("flv", "aac"))
     for media in try allWays(bytes) {
       #expect(media.audio.map(\.sampleRate) == [48_000], "\(media.warnings)")
       #expect(Set(media.warnings.map(\.fact)).isSuperset(of: ["duration", "video.frameRate"]))
@@ -606,14 +589,14 @@ struct FalseSoundTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("a.mov", coded("libx264", "pcm_s16le")), ("a.mp4", coded("libx264", "libmp3lame")),
       ("a.mp4", coded("libx264", "libopus")),
     ], [2, 0.5])
   func timescalesThatAreAllWrongAreNamed(made: (name: String, coded: [String]), factor: Double) throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
-    guard let file = try FFmpegTool.make(made.name, inputs + made.coded + ["-ar", "48000"]) else { return }
+    let file = try FFmpegTool.make(made.name, inputs + made.coded + ["-ar", "48000"])
     var movie = MovieBytes(file.allBytes)
     for media in try allWays(movie.bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
     let places = [
@@ -624,19 +607,17 @@ struct FalseSoundTests {
   }
 
   /// Pictures and audio in Ogg share a clock; a Vorbis packet lasts at most half a block.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func pagesOfSoundThatLastTooLongAreNamed() throws {
-    guard let bytes = try Self.stretched("a.ogv", by: 2, Self.coded("libtheora", "libvorbis")) else { return }
+    let bytes = try Self.stretched("a.ogv", by: 2, Self.coded("libtheora", "libvorbis"))
     for media in try allWays(bytes) { expectNoLie(media, "ogv") }
   }
 
   /// Opus has one rate only, and a `DefaultDuration` that was changed with the clock confirms nothing.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func aClockThatOpusContradictsIsNamed() throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
-    guard var bytes = try FFmpegTool.make("a.webm", inputs + Self.coded("libvpx", "libopus"))?.allBytes else {
-      return
-    }
+    var bytes = try FFmpegTool.make("a.webm", inputs + Self.coded("libvpx", "libopus")).allBytes
     for media in try allWays(bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
     for (mark, number) in [
       ([0x2A, 0xD7, 0xB1, 0x83], [0x1E, 0x84, 0x80]), ([0x23, 0xE3, 0x83, 0x84], [0x04, 0xC4, 0xB4, 0x00]),
@@ -654,9 +635,9 @@ struct FalseSoundTests {
   // MARK: FLV
 
   /// The tags of a dump that begins in the middle of a stream, without the audio header.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func theFlagsOfTagsSayNothingOfAAC() throws {
-    guard let bytes = try Self.made("a.flv") else { return }
+    let bytes = try Self.made("a.flv")
     var (kept, next) = (Array(bytes.prefix(13)), 13)
     while next + 15 <= bytes.count {
       let length = bytes[(next + 1)..<(next + 4)].reduce(0) { $0 << 8 | Int($1) }

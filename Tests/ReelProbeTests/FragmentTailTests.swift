@@ -1,10 +1,11 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// The last fragments of a movie, and gaps between the samples of others.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct FragmentTailTests {
   private static let flags = [
     "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof",
@@ -18,7 +19,7 @@ struct FragmentTailTests {
       "sine=sample_rate=44100:duration=\(sound)",
     ]
     let coded = ["-c:v", "mpeg4", "-g", "25", "-c:a", "aac", "-movflags", flags]
-    return try #require(try FFmpegTool.make("a.mp4", inputs + coded)).allBytes
+    return try FFmpegTool.make("a.mp4", inputs + coded).allBytes
   }
 
   private func read(_ bytes: [UInt8]) throws -> MediaInfo {
@@ -87,7 +88,7 @@ struct FragmentTailTests {
     let lossy = [
       "-bsf:a", "noise=drop=between(n\\,\(frame)\\,\(frame + 12))", "-movflags", "frag_keyframe+empty_moov",
     ]
-    guard let bytes = try FFmpegTool.make("a.mp4", inputs + lossy)?.allBytes else { return }
+    let bytes = try FFmpegTool.make("a.mp4", inputs + lossy).allBytes
     let media = try read(bytes)
     #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
     #expect(abs((media.duration ?? 0) - 2) < 0.15)
@@ -128,7 +129,7 @@ struct FragmentTailTests {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=30"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0"]
     let some = ["-vf", "select=lt(t\\,5)+gt(t\\,20)", "-fps_mode", "vfr", "-movflags", flags]
-    guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+    let file = try FFmpegTool.make("a.mp4", source + coded + some)
     for media in try file.readBothWays(as: .mp4) {
       #expect(abs((media.duration ?? 0) - 30) < 0.1, "\(media.duration ?? 0)")
       #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
@@ -149,7 +150,7 @@ struct FragmentTailTests {
       let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40"]
       let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0", "-g", "25"]
       let some = ["-vf", "select=\(select)", "-fps_mode", "vfr", "-movflags", flags]
-      guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+      let file = try FFmpegTool.make("a.mp4", source + coded + some)
       let actual = try FFmpegTool.length(of: file)
       for media in try file.readBothWays(as: .mp4) {
         #expect(abs((media.duration ?? 0) - actual) < 0.1, "\(media.duration ?? 0), not \(actual)")
@@ -165,7 +166,7 @@ struct FragmentTailTests {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate):duration=5"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0"]
     let flags = ["-movflags", "empty_moov+default_base_moof+frag_every_frame"]
-    guard var bytes = try FFmpegTool.make("a.mp4", source + coded + flags)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.mp4", source + coded + flags).allBytes
     var (next, changed) = (0, 0)
     while let place = bytes.position(of: "tfhd", notBefore: next) {
       // Headers with a default duration, but without a data offset or a description index.
@@ -190,7 +191,7 @@ struct FragmentTailTests {
     ]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0", "-g", "25"]
     let some = ["-vf", "select=lt(n\\,100)+eq(n\\,148)", "-fps_mode", "vfr", "-movflags", Self.flags[0]]
-    guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+    let file = try FFmpegTool.make("a.mp4", source + coded + some)
     for media in try file.readBothWays(as: .mp4) {
       #expect(abs((media.duration ?? 0) - 40) < 0.1, "\(media.duration ?? 0)")
       #expect(media.warnings.isEmpty, "\(media.warnings)")
@@ -208,7 +209,7 @@ struct FragmentTailTests {
       "vfr",
       "-movflags", "frag_keyframe+empty_moov+default_base_moof",
     ]
-    guard var bytes = try FFmpegTool.make("a.mp4", source + sound + coded + some)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.mp4", source + sound + coded + some).allBytes
     let flags: [UInt8] = [0, 0, 0x0B, 0x05]
     let place = try #require(
       bytes.indices.dropLast(8).last {
@@ -282,9 +283,7 @@ struct FragmentTailTests {
   @Test func aClockThatPicturesContradictDoesNotTellHowLongTheyLast() throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac", "-movflags"]
-    guard
-      let made = try FFmpegTool.make("a.mp4", inputs + coded + ["frag_keyframe+empty_moov+default_base_moof"])
-    else { return }
+    let made = try FFmpegTool.make("a.mp4", inputs + coded + ["frag_keyframe+empty_moov+default_base_moof"])
     var bytes = made.allBytes
     let header = try #require(bytes.position(of: Array("mdhd".utf8)))
     let scale = bytes[(header + 16)..<(header + 20)].reduce(0) { $0 << 8 | Int($1) }

@@ -6,7 +6,7 @@ import ReelTestSupport
 import Testing
 
 /// Files that the quick reading reads only in part: its answer must match the answer from all packets, and the input.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
+@Suite(.notQuick, .needsFFmpeg, .serialized)
 struct LargeFileTests {
   private static let seconds = 75.0
 
@@ -95,20 +95,18 @@ struct LargeFileTests {
     var bases: [Base: OpenFile] = [:]
     for way in Self.ways where content != .reordered || way.base == .h264 {
       let base = try bases[way.base] ?? Self.base(content, way.base)
-      guard let base else { continue }
       bases[way.base] = base
       let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
-      let made = try FFmpegTool.make(way.name, input + Self.words(way.arguments))
-      if let made { hold(made, way, content) }
+      hold(try FFmpegTool.make(way.name, input + Self.words(way.arguments)), way, content)
     }
   }
 
   /// For a remote file fewer places are read: facts that they do not confirm are named in warnings.
   @Test(arguments: ["a.mkv", "a.flv", "a.ts", "a.mp4"]) func whatIsFarAwayIsToldOrNamed(name: String) throws {
     for content in [Content.even, .uneven, .slowInTheMiddle] {
-      guard let base = try Self.base(content, .h264) else { return }
+      let base = try Self.base(content, .h264)
       let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
-      guard let made = try FFmpegTool.make(name, input) else { return }
+      let made = try FFmpegTool.make(name, input)
       let media = try made.readFromAfar(as: try #require(made.sniffed)).media
       let rate = content.frames / Self.seconds
       let isNamed = media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "video.frameRate" }
@@ -123,42 +121,36 @@ struct LargeFileTests {
 
   /// A program stream, and containers without a variable rate.
   @Test func whatIsEncodedForItsContainerIsToldAsItIs() throws {
-    guard let base = try Self.base(.even, .mpeg2) else { return }
+    let base = try Self.base(.even, .mpeg2)
     for way in Self.encoded {
       let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
-      if let made = try FFmpegTool.make(way.name, input + Self.words(way.arguments)) {
-        hold(made, way, .even)
-      }
+      hold(try FFmpegTool.make(way.name, input + Self.words(way.arguments)), way, .even)
     }
   }
 
   @Test(arguments: [Content.even, .uneven, .slowInTheMiddle]) func windowsMedia(content: Content) throws {
     let arguments = Self.picture(content) + Self.words("-c:v wmv2 -q:v 2 -c:a wmav2 -ac 2 -fps_mode vfr")
-    if let made = try FFmpegTool.make("a.wmv", arguments) {
-      hold(made, Way(name: "a.wmv", arguments: ""), content)
-    }
+    hold(try FFmpegTool.make("a.wmv", arguments), Way(name: "a.wmv", arguments: ""), content)
   }
 
   @Test(arguments: [Content.even, .slowInTheMiddle]) func webM(content: Content) throws {
     let fast = "-c:v libvpx -deadline realtime -cpu-used 16 -b:v 2M -qmax 10 -c:a libopus -ac 2 -fps_mode vfr"
-    if let made = try FFmpegTool.make("a.webm", Self.picture(content) + Self.words(fast)) {
-      hold(made, Way(name: "a.webm", arguments: ""), content)
-    }
+    let made = try FFmpegTool.make("a.webm", Self.picture(content) + Self.words(fast))
+    hold(made, Way(name: "a.webm", arguments: ""), content)
   }
 
   /// Theora pictures are repeated where frames are missing.
   @Test(arguments: [Content.even, .slowInTheMiddle]) func theora(content: Content) throws {
     let arguments = Self.picture(content) + Self.words("-c:v libtheora -q:v 9 -c:a libvorbis -ac 2 -r 25")
-    if let made = try FFmpegTool.make("a.ogv", arguments) {
-      hold(made, Way(name: "a.ogv", arguments: "", isAlwaysEven: true), content)
-    }
+    let made = try FFmpegTool.make("a.ogv", arguments)
+    hold(made, Way(name: "a.ogv", arguments: "", isAlwaysEven: true), content)
   }
 
   /// FFmpeg omits the empty packets that repeat a picture since 6.1; the pages still count them.
   @Test func theoraWithoutItsEmptyPackets() throws {
     let arguments =
       Self.picture(.slowInTheMiddle) + Self.words("-c:v libtheora -q:v 9 -c:a libvorbis -ac 2 -r 25")
-    guard let made = try FFmpegTool.make("a.ogv", arguments) else { return }
+    let made = try FFmpegTool.make("a.ogv", arguments)
     var pages = OggPages(made.allBytes)
     pages.leaveEmptyPacketsOut()
     hold(
@@ -167,9 +159,9 @@ struct LargeFileTests {
   }
 
   @Test func anAVIWithoutAnIndex() throws {
-    guard let base = try Self.base(.slowInTheMiddle, .mpeg4) else { return }
+    let base = try Self.base(.slowInTheMiddle, .mpeg4)
     let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
-    guard var bytes = try FFmpegTool.make("a.avi", input)?.allBytes else { return }
+    var bytes = try FFmpegTool.make("a.avi", input).allBytes
     let index = try #require(bytes.lastPosition(of: "idx1"))
     // As a writer leaves it that can't seek back.
     bytes.removeSubrange(index...)
@@ -182,21 +174,21 @@ struct LargeFileTests {
 
   /// Pictures that begin long after the audio.
   @Test(arguments: ["a.mkv", "a.ts", "a.flv"]) func lateStreamsCount(name: String) throws {
-    guard let base = try Self.base(.even, .h264) else { return }
+    let base = try Self.base(.even, .h264)
     let path = "/proc/\(getpid())/fd/\(base.descriptor)"
     let input = [
       "-itsoffset", "20", "-i", path, "-i", path, "-map", "0:v", "-map", "1:a", "-c", "copy",
     ]
-    guard let made = try FFmpegTool.make(name, input) else { return }
+    let made = try FFmpegTool.make(name, input)
     hold(made, Way(name: name, arguments: "", lasts: Self.seconds + 20), .even)
   }
 
   @Test(arguments: ["a.mp4", "a.mov"]) func whatAnEditListHidesIsNotCounted(name: String) throws {
-    guard let base = try Self.base(.reordered, .h264) else { return }
+    let base = try Self.base(.reordered, .h264)
     let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
-    guard let whole = try FFmpegTool.make("a.mp4", input) else { return }
+    let whole = try FFmpegTool.make("a.mp4", input)
     let cut = ["-ss", "11.3", "-i", "/proc/\(getpid())/fd/\(whole.descriptor)", "-map", "0", "-c", "copy"]
-    guard let made = try FFmpegTool.make(name, cut) else { return }
+    let made = try FFmpegTool.make(name, cut)
     hold(made, Way(name: name, arguments: "", lasts: Self.seconds - 11.3), .reordered)
   }
 
@@ -206,12 +198,9 @@ struct LargeFileTests {
   ]) func tenMinutesAreTenMinutes(name: String, base: Base, size: String) throws {
     let pictures = "testsrc2=size=\(size):rate=25:duration=20,noise=alls=100:allf=t,format=yuv420p"
     let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=20"]
-    guard let part = try FFmpegTool.make("a.mkv", sources + Self.words("\(base.arguments) -g 50 -bf 0"))
-    else {
-      return
-    }
+    let part = try FFmpegTool.make("a.mkv", sources + Self.words("\(base.arguments) -g 50 -bf 0"))
     let input = ["-stream_loop", "29", "-i", "/proc/\(getpid())/fd/\(part.descriptor)", "-map", "0"]
-    guard let made = try FFmpegTool.make(name, input + ["-c", "copy"]) else { return }
+    let made = try FFmpegTool.make(name, input + ["-c", "copy"])
     #expect(made.size * 8 / 600 > 1_000_000, "\(made.size)")
     // FFmpeg 7 puts the audio's last frame between two parts.
     let length = try FFmpegTool.length(of: made)
@@ -226,10 +215,8 @@ struct LargeFileTests {
     let pictures =
       "testsrc2=size=96x64:rate=25:duration=40,noise=alls=100:allf=t,loop=loop=5000:size=1:start=500,setpts=N/25/TB,format=yuv420p"
     let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=240"]
-    guard
-      let made = try FFmpegTool.make(
-        name, sources + Self.words("\(base.arguments) -b:a 64k -g 250 -bf 0 \(flags)"))
-    else { return }
+    let made = try FFmpegTool.make(
+      name, sources + Self.words("\(base.arguments) -b:a 64k -g 250 -bf 0 \(flags)"))
     #expect(made.size > 4 << 20, "\(made.size)")
     try holdLength(of: made, 240, "\(name) \(flags) of \(made.size) bytes")
   }
@@ -260,7 +247,7 @@ struct LargeFileTests {
     ]
   }
 
-  private static func base(_ content: Content, _ base: Base) throws -> OpenFile? {
+  private static func base(_ content: Content, _ base: Base) throws -> OpenFile {
     let order = content == .reordered ? "-bf 2" : base == .h264 ? "-bf 0" : ""
     return try FFmpegTool.make(
       "a.mkv", picture(content) + words("\(base.arguments) -g 50 -fps_mode vfr \(order)"))

@@ -1,11 +1,12 @@
 import CFFmpeg
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// Several audio frames that share a block and its timestamp (RFC 9559, 10.3).
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct MatroskaLacingTests {
   /// Laces the frames of a track in a file with one segment, whose clusters contain simple blocks.
   ///
@@ -81,7 +82,7 @@ struct MatroskaLacingTests {
   func framesThatShareABlock(file: (name: String, codec: String), frames: Int) throws {
     let picture = file.name == "a.mkv" ? FFmpegTool.picture + ["-c:v", "mpeg4"] : []
     let coded = ["-c:a", file.codec, "-ac", "1", "-ar", "48000"]
-    guard let plain = try FFmpegTool.make(file.name, picture + FFmpegTool.tone + coded) else { return }
+    let plain = try FFmpegTool.make(file.name, picture + FFmpegTool.tone + coded)
     let bytes = try laced(plain.allBytes, track: picture.isEmpty ? 1 : 2, frames: frames)
     let made = try #require(OpenFile(holding: bytes))
     for ways in [FFmpegReader.quickWays, [.full], [.thorough]] as [Set<ProbeMethod>] {
@@ -98,7 +99,7 @@ struct MatroskaLacingTests {
   /// Without video, mkvmerge counts in ticks of one sample, and states each frame's duration.
   @Test(arguments: [21_333_333, 21_866_666, 20_000_000]) func anUnusualTick(lasting: Int) throws {
     let coded = ["-c:a", "ac3", "-ac", "1", "-ar", "48000"]
-    guard let plain = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded) else { return }
+    let plain = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded)
     // Each frame has 1536 samples.
     var bytes = try laced(plain.allBytes, track: 1, frames: 4, lasting: lasting * 3 / 2)
     let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83, 0x0F, 0x42, 0x40]))
@@ -122,9 +123,7 @@ struct MatroskaLacingTests {
   /// The first of several laced frames is checked against the track's claim, as a single one is.
   @Test func aClaimIsHeldToTheFirstFrame() throws {
     let coded = ["-c:v", "mpeg4", "-c:a", "ac3", "-ac", "1", "-ar", "48000"]
-    guard let plain = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
-      return
-    }
+    let plain = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded)
     var bytes = try laced(plain.allBytes, track: 2, frames: 4)
     // The number of channels in the track's audio element.
     let place = try #require(bytes.position(of: [0x9F, 0x81, 0x01]))

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
@@ -14,11 +15,11 @@ struct MatroskaShapeTests {
 
   /// The pixels are 3:2 both in the pictures and in the header, until the header is changed.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["libx264", "mpeg4"])
+    .needsFFmpeg, arguments: ["libx264", "mpeg4"])
   func theHeadersShapeIsHeldToThePictures(codec: String) throws {
     let made = try FFmpegTool.make(
       "a.mkv", FFmpegTool.picture + ["-vf", "setsar=3/2", "-pix_fmt", "yuv420p", "-c:v", codec])
-    guard var bytes = made?.allBytes else { return }
+    var bytes = made.allBytes
     for ways in allWays {
       let found = try media(bytes, by: ways)
       #expect(found.warnings == [] && found.video?.width == 96, "\(ways)")
@@ -38,10 +39,10 @@ struct MatroskaShapeTests {
   }
 
   /// FFmpeg takes a JPEG with half the claimed height for one field of an interlaced picture.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func motionJPEGHasTheHeightOfItsJPEGs() throws {
     let made = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-pix_fmt", "yuvj420p", "-c:v", "mjpeg"])
-    guard var bytes = made?.allBytes else { return }
+    var bytes = made.allBytes
     let height: [UInt8] = [0xBA, 0x81, 48]
     let place = try #require((0..<4096).first { bytes[$0...].starts(with: height) })
     for stated in [48, 96] as [UInt8] {
@@ -78,11 +79,10 @@ struct MatroskaShapeTests {
   }
 
   /// FFmpeg reads nothing of a file that has blocks of a track missing from the header.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func blocksOfAnUnlistedTrackHideNoPictures() throws {
-    let made = try #require(
-      try FFmpegTool.make(
-        "a.mkv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"]))
+    let made = try FFmpegTool.make(
+      "a.mkv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"])
     var bytes = made.allBytes
     let head: [UInt8] = [0xAE, 1, 0, 0, 0, 0, 0, 0]
     let tracks = (0..<8192).filter { bytes[$0...].starts(with: head) }

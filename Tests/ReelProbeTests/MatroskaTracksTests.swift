@@ -1,5 +1,6 @@
 import CFFmpeg
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
@@ -78,14 +79,14 @@ struct MatroskaTracksTests {
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: ["60000/1001", "48000/1001", "60/1", "30000/1001", "12000/1001", "25/2"])
   func ratesAreThoseThatAreStated(rate: String) throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=\(rate):duration=1"]
     for coded in [["-c:v", "mpeg4"], ["-c:v", "libvpx-vp9", "-cpu-used", "8"], ["-c:v", "ffv1"]] {
       // A single frame has no timestamps to compute a rate from.
       for count in [[], ["-frames:v", "1"]] {
-        guard let made = try FFmpegTool.make("a.mkv", picture + coded + count) else { continue }
+        let made = try FFmpegTool.make("a.mkv", picture + coded + count)
         for media in try bothWays(made.allBytes) {
           #expect(media.video?.frameRate?.description == rate, "\(coded) \(count)")
         }

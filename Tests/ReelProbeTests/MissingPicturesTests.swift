@@ -1,10 +1,11 @@
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// Pictures missing in the middle of an MPEG multiplex while the audio continues, as after bad reception: the frame
 /// rate is that of the remaining pictures, or a warning names it.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
+@Suite(.notQuick, .needsFFmpeg, .serialized)
 struct MissingPicturesTests {
   /// A transport stream with some pictures removed.
   private struct Made {
@@ -37,7 +38,7 @@ struct MissingPicturesTests {
     return Made(bytes: bytes, pictures: pictures)
   }
 
-  private static func stream(_ seconds: Int, _ encoder: String, bitRate: Int) throws -> [UInt8]? {
+  private static func stream(_ seconds: Int, _ encoder: String, bitRate: Int) throws -> [UInt8] {
     try FFmpegTool.make(
       "a.ts",
       [
@@ -46,12 +47,12 @@ struct MissingPicturesTests {
         "-c:v", encoder, "-pix_fmt", "yuv420p", "-g", "25", "-bf", "0", "-b:v", "\(bitRate)k",
         "-maxrate", "\(bitRate)k", "-bufsize", "\(bitRate / 4)k", "-c:a", "mp2", "-b:a", "128k",
       ] + (encoder == "libx264" ? ["-preset", "ultrafast", "-x264-params", "nal-hrd=cbr"] : [])
-    )?.allBytes
+    ).allBytes
   }
 
   /// The whole file is read: gaps shorter and longer than a jump of the clock.
   @Test(arguments: ["libx264", "mpeg2video"]) func inASmallFile(encoder: String) throws {
-    guard let whole = try Self.stream(25, encoder, bitRate: 300) else { return }
+    let whole = try Self.stream(25, encoder, bitRate: 300)
     for missing in [8..<10.0, 5..<20.0] {
       let made = Self.without(missing, of: whole)
       #expect(made.bytes.count < 2 << 20 && made.pictures < 600)
@@ -70,7 +71,7 @@ struct MissingPicturesTests {
   @Test(arguments: [20..<24.0, 20..<35.0, 10..<50.0, 30..<61.0]) func inALargeFile(
     missing: Range<Double>
   ) throws {
-    guard let whole = try Self.stream(60, "libx264", bitRate: 1500) else { return }
+    let whole = try Self.stream(60, "libx264", bitRate: 1500)
     #expect(whole.count > 8 << 20, "\(whole.count)")
     let made = Self.without(missing, of: whole)
     let isPause = missing.upperBound < 60

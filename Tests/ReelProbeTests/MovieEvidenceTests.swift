@@ -1,17 +1,17 @@
 import Foundation
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// What tables, edits and codecs prove against the claims of a movie's boxes.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct MovieEvidenceTests {
   /// Two seconds at 25 pictures per second, 64x48, with audio.
   private func movie(_ name: String = "a.mp4", _ arguments: [String] = []) throws -> MovieBytes {
-    let made = try #require(
-      try FFmpegTool.make(
-        name, FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"] + arguments))
+    let made = try FFmpegTool.make(
+      name, FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"] + arguments)
     return MovieBytes(made.allBytes)
   }
 
@@ -52,7 +52,7 @@ struct MovieEvidenceTests {
   @Test(arguments: [22_050, 48_000, 88_200, 441_000] as [UInt64])
   func theClockOfPlainSoundIsHeldToItsEntry(rate: UInt64) throws {
     var movie = MovieBytes(
-      try #require(try FFmpegTool.make("a.mov", FFmpegTool.tone + ["-c:a", "pcm_s16le", "-ar", "44100"]))
+      try FFmpegTool.make("a.mov", FFmpegTool.tone + ["-c:a", "pcm_s16le", "-ar", "44100"])
         .allBytes)
     #expect(try media(movie).warnings == [])
     movie.write(rate, at: try #require(movie.box("moov/trak/mdia/mdhd")) + 12)
@@ -76,8 +76,8 @@ struct MovieEvidenceTests {
   /// FFmpeg 9 gives the movie the time scale of its audio. A track header that is wrong together with the movie then
   /// seems to be in the audio's ticks, unlike the video's.
   @Test func aMovieThatLiesWithItsVideoIsNamedByItsSound() throws {
-    let made = try #require(
-      try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"]))
+    let made = try FFmpegTool.make(
+      "a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"])
     var movie = MovieBytes(made.allBytes)
     let head = try #require(movie.box("moov/mvhd"))
     // Use the audio's time scale, whichever FFmpeg made the file.
@@ -109,7 +109,7 @@ struct MovieEvidenceTests {
   /// The other tables prove the samples that an empty size table denies.
   @Test func aTrackWhoseSizesTellOfNoSampleIsNamed() throws {
     var movie = MovieBytes(
-      try #require(try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac"]))
+      try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac"])
         .allBytes)
     let place = try #require(movie.box("moov/trak/mdia/minf/stbl/stsz")) + 8
     #expect(try media(movie).warnings == [])
@@ -159,7 +159,7 @@ struct MovieEvidenceTests {
     let coded = [
       "-c:v", "libx264", "-pix_fmt", "yuv420p", "-vf", "scale=720:480,setsar=40/33", "-frames:v", "3",
     ]
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded)
     var movie = MovieBytes(made.allBytes)
     let pixel = try #require(movie.bytes.position(of: "pasp"))
     // "free"
@@ -185,9 +185,7 @@ struct MovieEvidenceTests {
     let quick = [
       "-pix_fmt", "yuv420p", "-frames:v", "5", "-strict", "-2", "-cpu-used", "8", "-movflags", "faststart",
     ]
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + quick) else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + quick)
     let bytes = made.allBytes
     #expect(try media(MovieBytes(bytes)).warnings == [])
     let place = try #require(bytes.position(of: "mdat")) - 4
@@ -201,7 +199,7 @@ struct MovieEvidenceTests {
   /// MPEG-2 labeled as MPEG-4 (ISO/IEC 14496-1, table 5).
   @Test func aRecordDoesNotStandForPictures() throws {
     let coded = ["-c:v", "mpeg2video", "-f", "mp4"]
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded)
     var movie = MovieBytes(made.allBytes)
     let entry = try #require(movie.bytes.position(of: [0x04, 0x80, 0x80, 0x80])) + 5
     #expect(movie.number(at: entry, bytes: 1) == 0x61)
@@ -213,7 +211,7 @@ struct MovieEvidenceTests {
   /// FFmpeg trusts the sample entry, and would read beyond the end of the file.
   @Test(arguments: [1, 2, 6] as [UInt64]) func plainSoundOfOtherChannelsIsNotCutOff(channels: UInt64) throws {
     let coded = ["-c:a", "pcm_s16le", "-ac", "2"]
-    var movie = MovieBytes(try #require(try FFmpegTool.make("a.mov", FFmpegTool.tone + coded)).allBytes)
+    var movie = MovieBytes(try FFmpegTool.make("a.mov", FFmpegTool.tone + coded).allBytes)
     movie.write(channels, at: try #require(movie.entry(of: "soun")) + 24, bytes: 2)
     let found = try media(movie)
     #expect(found.truncated == false && found.audio.first?.channels == 2)
@@ -225,10 +223,7 @@ struct MovieEvidenceTests {
     format: String
   ) throws {
     let codec = format == "v210" ? ["v210"] : ["rawvideo", "-pix_fmt", format]
-    guard let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-frames:v", "2", "-c:v"] + codec)
-    else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-frames:v", "2", "-c:v"] + codec)
     func doubts(_ width: UInt64) throws -> [MediaWarning] {
       var movie = MovieBytes(made.allBytes)
       movie.write(width, at: try #require(movie.entry(of: "vide")) + 32, bytes: 2)
@@ -409,7 +404,7 @@ struct MovieEvidenceTests {
     let slides = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=1/5:d=35", "-f", "lavfi", "-i", "sine=d=2"]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0", "-c:a", "aac"]
     let flags = ["-bsf:v", "h264_metadata=tick_rate=50", "-movflags", "frag_keyframe+empty_moov"]
-    guard let made = try FFmpegTool.make("a.mp4", slides + coded + flags) else { return }
+    let made = try FFmpegTool.make("a.mp4", slides + coded + flags)
     let found = try media(MovieBytes(made.allBytes))
     #expect(abs((found.duration ?? 0) - 35) < 0.1, "\(found.duration ?? 0)")
     #expect(!found.warnings.contains { $0.fact == "duration" }, "\(found.warnings)")
@@ -422,9 +417,7 @@ struct MovieEvidenceTests {
     (["mpeg2video", "-bsf:v", "setts=pts=PTS*2:dts=DTS*2:duration=DURATION*2"], false),
   ]) func aRateOfPicturesInFragmentsAlone(coded: [String], isTold: Bool) throws {
     let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]
-    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v"] + coded + flags) else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v"] + coded + flags)
     let found = try media(MovieBytes(made.allBytes))
     #expect(found.warnings.isEmpty != isTold, "\(found.warnings)")
   }
@@ -466,7 +459,7 @@ struct MovieEvidenceTests {
     ] as [(String, [String], Bool)])
   func colours(codec: String, more: [String], isWarned: Bool) throws {
     let arguments = FFmpegTool.picture + ["-pix_fmt", "yuv420p", "-c:v", codec, "-frames:v", "5"] + more
-    guard let made = try FFmpegTool.make("a.mp4", arguments) else { return }
+    let made = try FFmpegTool.make("a.mp4", arguments)
     var movie = MovieBytes(made.allBytes)
     let entry = try #require(movie.entry(of: "vide"))
     let end = entry + Int(movie.number(at: entry))

@@ -1,11 +1,12 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// FLV whose tags name their codecs (Enhanced RTMP), as newer streaming programs write it. The files are made from
 /// others whose tags have numbers.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct NamedCodecsTests {
   private struct Tag {
     let kind: UInt8
@@ -59,9 +60,9 @@ struct NamedCodecsTests {
     return file(bytes.prefix(13), tags)
   }
 
-  private static func made(_ more: [String] = [], sound: [String] = ["-c:a", "aac"]) throws -> [UInt8]? {
+  private static func made(_ more: [String] = [], sound: [String] = ["-c:a", "aac"]) throws -> [UInt8] {
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "ultrafast"] + more + sound
-    return try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    return try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
   }
 
   private func allWays(_ bytes: [UInt8]) throws -> [MediaInfo] {
@@ -70,7 +71,7 @@ struct NamedCodecsTests {
   }
 
   @Test(arguments: [false, true]) func picturesOfANameAreThoseOfANumber(inOrder: Bool) throws {
-    guard let numbered = try Self.made(inOrder ? ["-bf", "0"] : ["-bf", "2"]) else { return }
+    let numbered = try Self.made(inOrder ? ["-bf", "0"] : ["-bf", "2"])
     for (media, original) in zip(
       try allWays(Self.named(numbered, "avc1", inOrder: inOrder)), try allWays(numbered))
     {
@@ -86,7 +87,7 @@ struct NamedCodecsTests {
   }
 
   @Test func anotherNameThanTheCodecsIsNamed() throws {
-    guard let numbered = try Self.made() else { return }
+    let numbered = try Self.made()
     for media in try allWays(Self.named(numbered, "hvc1")) {
       #expect(media.video?.streams == 1 && media.audio.count == 1)
       #expect(media.video?.frameRate?.description == "25/1")
@@ -95,7 +96,7 @@ struct NamedCodecsTests {
   }
 
   @Test func unknownNamesAreNoCodec() throws {
-    guard let numbered = try Self.made() else { return }
+    let numbered = try Self.made()
     for media in try allWays(Self.named(numbered, "abcd")) {
       #expect(media.video?.streams == 1 && media.video?.codec == nil)
       #expect(media.video?.frameRate?.description == "25/1")
@@ -104,7 +105,7 @@ struct NamedCodecsTests {
 
   /// AAC with a name still has its record. A name without a record has no facts, because there are no flags.
   @Test func soundOfAName() throws {
-    guard let numbered = try Self.made() else { return }
+    let numbered = try Self.made()
     var tags = Self.tags(of: numbered)
     for index in tags.indices where tags[index].kind == 8 {
       let body = tags[index].body
@@ -125,9 +126,8 @@ struct NamedCodecsTests {
   /// HEVC and AV1 with the numbers that Chinese programs assigned to them: like H.264, but with another number.
   @Test func picturesOfNumbersThatAreNotAdobes() throws {
     let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx265", "-x265-params", "keyint=1:log-level=none"]
-    guard let numbered = try Self.made(),
-      let hevc = try FFmpegTool.make("a.hevc", FFmpegTool.picture + coded)?.allBytes
-    else { return }
+    let numbered = try Self.made()
+    let hevc = try FFmpegTool.make("a.hevc", FFmpegTool.picture + coded).allBytes
     func u16(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
     let units = Array(StartCodeUnits(hevc)).map { (kind: ($0.first ?? 0) >> 1 & 63, bytes: Array($0)) }
     let sets = [32, 33, 34].compactMap { kind in units.first { $0.kind == kind } }
@@ -175,7 +175,7 @@ struct NamedCodecsTests {
   /// As OBS records several audio tracks: the first as usual, each other in its own tags. For several channels, these
   /// may be announced before the record (Enhanced RTMP v2, MultichannelConfig).
   @Test(arguments: [1, 2], [false, true]) func furtherSounds(count: Int, saysChannels: Bool) throws {
-    guard let numbered = try Self.made() else { return }
+    let numbered = try Self.made()
     let tags = Self.tags(of: numbered).flatMap { tag -> [Tag] in
       guard tag.kind == 8, tag.body.count > 2 else { return [tag] }
       return [tag]
@@ -198,7 +198,7 @@ struct NamedCodecsTests {
 
   /// Color information (`colorInfo`) between the records of video and audio, at which FFmpeg before 6.1 stops.
   @Test(arguments: ["aac", "libmp3lame"]) func soundBehindColours(codec: String) throws {
-    guard let numbered = try Self.made(sound: ["-c:a", codec]) else { return }
+    let numbered = try Self.made(sound: ["-c:a", codec])
     var tags = Self.tags(of: Self.named(numbered, "avc1"))
     let first = try #require(tags.firstIndex { $0.kind == 9 })
     var colours = tags.remove(at: first)
@@ -218,9 +218,7 @@ struct NamedCodecsTests {
     ("pcm_s16le", 2, 22_050), ("pcm_u8", 1, 11_025), ("adpcm_swf", 1, 44_100), ("nellymoser", 1, 8_000),
     ("nellymoser", 1, 16_000), ("pcm_alaw", 1, 8_000), ("pcm_mulaw", 1, 8_000),
   ]) func soundOfANumberBehindColours(codec: String, channels: Int, rate: Int) throws {
-    guard let numbered = try Self.made(sound: ["-c:a", codec, "-ac", "\(channels)", "-ar", "\(rate)"]) else {
-      return
-    }
+    let numbered = try Self.made(sound: ["-c:a", codec, "-ac", "\(channels)", "-ar", "\(rate)"])
     var tags = Self.tags(of: Self.named(numbered, "avc1"))
     let place = try #require(tags.firstIndex { $0.kind == 9 })
     var colours = tags[place]

@@ -5,13 +5,13 @@ import ReelTestSupport
 import Testing
 
 /// The granule positions on Ogg pages, compared with the number of pictures.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
+@Suite(.needsFFmpeg, .serialized)
 struct OggTimesTests {
   private static let seconds = 30.0
 
   /// Makes a file, optionally with a still part in the middle whose pictures are repeated, and without its empty
   /// packets.
-  private static func made(still: Bool, sound: Bool) throws -> OggPages? {
+  private static func made(still: Bool, sound: Bool) throws -> OggPages {
     let filter = still ? ",select='lt(t,10)+gte(t,20)+not(mod(n,5))'" : ""
     var arguments = [
       "-f", "lavfi", "-i",
@@ -21,7 +21,7 @@ struct OggTimesTests {
       arguments += ["-f", "lavfi", "-i", "sine=sample_rate=44100:duration=30", "-c:a", "libvorbis"]
     }
     arguments += ["-c:v", "libtheora", "-q:v", "9", "-g", "50", "-r", "25"]
-    guard let file = try FFmpegTool.make("a.ogv", arguments) else { return nil }
+    let file = try FFmpegTool.make("a.ogv", arguments)
     var pages = OggPages(file.allBytes)
     pages.leaveEmptyPacketsOut()
     return pages
@@ -32,9 +32,7 @@ struct OggTimesTests {
     codec: String
   ) throws {
     let coded = ["-c:v", "libtheora", "-c:a", codec, "-ar", "48000", "-output_ts_offset", "3600"]
-    guard let file = try FFmpegTool.make("a.ogv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
-      return
-    }
+    let file = try FFmpegTool.make("a.ogv", FFmpegTool.picture + FFmpegTool.tone + coded)
     for ways in [FFmpegReader.quickWays, [.thorough]] as [Set<ProbeMethod>] {
       let media = try file.read(as: .ogg, by: ways).media
       #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
@@ -46,7 +44,7 @@ struct OggTimesTests {
   func whatBeginsLateLastsAsLongAsWhatIsInIt(codec: String, picture: [String]) throws {
     let input = (picture.isEmpty ? [] : FFmpegTool.picture) + FFmpegTool.tone
     let coded = picture + ["-c:a", codec, "-ar", "48000", "-output_ts_offset", "3600"]
-    guard let file = try FFmpegTool.make("a.ogg", input + coded) else { return }
+    let file = try FFmpegTool.make("a.ogg", input + coded)
     let media = try file.read(as: .ogg).media
     #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
     #expect(media.warnings.isEmpty, "\(media.warnings)")
@@ -55,9 +53,7 @@ struct OggTimesTests {
   @Test(arguments: ["libtheora", "libvpx"], ["libvorbis", "libopus", "flac"])
   func soundMayBeginBehindThePictures(picture: String, codec: String) throws {
     let tone = ["-itsoffset", "3"] + FFmpegTool.tone
-    guard
-      let file = try FFmpegTool.make("a.ogg", FFmpegTool.picture + tone + ["-c:v", picture, "-c:a", codec])
-    else { return }
+    let file = try FFmpegTool.make("a.ogg", FFmpegTool.picture + tone + ["-c:v", picture, "-c:a", codec])
     let media = try file.read(as: .ogg).media
     #expect(abs((media.duration ?? 0) - 5) < 0.1, "\(media.duration ?? 0)")
     #expect(media.warnings.isEmpty, "\(media.warnings)")
@@ -74,7 +70,7 @@ struct OggTimesTests {
       "sine=sample_rate=48000:duration=\(seconds.sound)", "-c:v", "libtheora", "-c:a", codec, "-fps_mode",
       "passthrough",
     ]
-    guard let file = try FFmpegTool.make("a.ogv", arguments) else { return }
+    let file = try FFmpegTool.make("a.ogv", arguments)
     for media in [try file.read(as: .ogg).media, try file.read(as: .ogg, by: [.thorough]).media] {
       #expect(abs((media.duration ?? 0) - 10) < 0.1, "\(media.duration ?? 0)")
       #expect(media.warnings.isEmpty, "\(media.warnings)")
@@ -132,7 +128,7 @@ struct OggTimesTests {
 
   @Test(arguments: Change.allCases) func withSound(change: Change) throws {
     for still in [false, true] {
-      guard let original = try Self.made(still: still, sound: true) else { return }
+      let original = try Self.made(still: still, sound: true)
       for media in try Self.media(change.made(to: original)) {
         let what = Comment(rawValue: "\(change), still: \(still): \(media.duration ?? 0), \(media.warnings)")
         #expect(media.warnings.contains { $0.code == .clockJumps } == change.isContradiction, what)
@@ -149,7 +145,7 @@ struct OggTimesTests {
 
   @Test(arguments: Change.allCases) func withoutSound(change: Change) throws {
     for still in [false, true] {
-      guard let original = try Self.made(still: still, sound: false) else { return }
+      let original = try Self.made(still: still, sound: false)
       for media in try Self.media(change.made(to: original)) {
         let what = Comment(rawValue: "\(change), still: \(still): \(media.duration ?? 0), \(media.warnings)")
         let duration = try #require(media.duration)

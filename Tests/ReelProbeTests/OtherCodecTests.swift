@@ -5,7 +5,7 @@ import Testing
 
 /// Codecs other than H.264, HEVC and the open ones: those whose frames have their own headers, and those whose decoder
 /// parses a header without decoding a picture. All ways of reading must agree.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct OtherCodecTests {
   private static let proRes: [[String]] = [
     [], ["-profile:v", "proxy"], ["-profile:v", "lt"], ["-profile:v", "hq"], ["-flags", "+ildct"],
@@ -86,7 +86,8 @@ struct OtherCodecTests {
   @Test(arguments: [("flashsv", "a.flv"), ("flashsv2", "a.flv"), ("flashsv", "a.avi")])
   func screenVideoTellsItsSize(encoder: String, name: String) throws {
     let coded = FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder]
-    guard let file = try FFmpegTool.make(name, coded), let container = file.sniffed else { return }
+    let file = try FFmpegTool.make(name, coded)
+    let container = try #require(file.sniffed)
     ReelProbeTests.expectAllWaysAgree(on: file, "\(encoder) in \(name)")
     for ways in [FFmpegReader.quickWays, [.thorough]] {
       let media = try file.read(as: container, by: ways).media
@@ -106,7 +107,7 @@ struct OtherCodecTests {
     let profile = encoder == "dnxhd" ? ["-profile:v", "dnxhr_sq", "-vf", "scale=256:128"] : []
     let made = try FFmpegTool.make(
       name, FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-pix_fmt", format] + profile)
-    guard let made, let container = made.sniffed else { return }
+    let container = try #require(made.sniffed)
     #expect(try made.read(as: container).method == .header)
   }
 
@@ -114,7 +115,7 @@ struct OtherCodecTests {
   @Test(arguments: [("libx264", []), ("libx264", ["-x264-params", "pic-struct=1"]), ("libx265", [])])
   func aStreamThatBeginsInTheMiddleIsTheSameAllWays(encoder: String, options: [String]) throws {
     let arguments = FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p", "-g", "12"] + options
-    guard let made = try FFmpegTool.make("a.ts", arguments) else { return }
+    let made = try FFmpegTool.make("a.ts", arguments)
     var methods: Set<ProbeMethod> = []
     for packets in [3, 5, 8, 12, 20, 30] {
       let tables = made.allBytes.prefix(3 * 188)
@@ -127,7 +128,7 @@ struct OtherCodecTests {
   /// Its packets begin anywhere in a picture, which does not count against the codec.
   @Test(arguments: ["mpeg2video", "mpeg1video"]) func aCutMultiplexIsOfItsCodec(encoder: String) throws {
     let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", encoder, "-b:v", "2M", "-c:a", "mp2"]
-    guard let made = try FFmpegTool.make("a.mpg", arguments) else { return }
+    let made = try FFmpegTool.make("a.mpg", arguments)
     let bytes = made.allBytes
     for part in 1...8 {
       let from = part * bytes.count / 20
@@ -147,7 +148,7 @@ struct OtherCodecTests {
   func aSizeThatIsClaimedIsHeldToThePictures(codec: (String, String), claim: (Int, Int)) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=128x96:rate=25:duration=0.4"]
     let coded = ["-c:v", codec.0, "-pix_fmt", codec.1]
-    guard let made = try FFmpegTool.make("a.mov", source + coded) else { return }
+    let made = try FFmpegTool.make("a.mov", source + coded)
     for media in try made.readBothWays(as: .mov) {
       #expect(media.video?.storedWidth == 128 && media.video?.storedHeight == 96 && media.warnings.isEmpty)
     }
@@ -172,9 +173,7 @@ struct OtherCodecTests {
   @Test(arguments: [("mpeg2video", "m2v1"), ("prores_ks", "apch")])
   func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String, tag: String) throws {
     let options = encoder == "prores_ks" ? ["-pix_fmt", "yuv422p10le", "-profile:v", "hq"] : []
-    guard let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-c:v", encoder] + options) else {
-      return
-    }
+    let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-c:v", encoder] + options)
     var bytes = made.allBytes
     let entry = try #require(bytes.position(of: tag, notBefore: bytes.position(of: "stsd") ?? 0))
     bytes.replaceSubrange((entry + 28)..<(entry + 32), with: [0x07, 0x80, 0x04, 0x38])

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
@@ -34,14 +35,14 @@ struct PlausibleFactsTests {
   }
 
   /// An HEVC rate stated in larger numbers than a ratio can hold.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  @Test(.needsFFmpeg)
   func aRateInLargeNumbers() throws {
     let coded = [
       "-c:v", "libx265", "-x265-params", "log-level=none", "-video_track_timescale", "1000", "-tag:v", "hvc1",
     ]
     let rate = ["-bsf:v", "hevc_metadata=tick_rate=1499999971/49999999"]
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=30:duration=2"]
-    guard let made = try FFmpegTool.make("a.mp4", picture + coded + rate) else { return }
+    let made = try FFmpegTool.make("a.mp4", picture + coded + rate)
     let bits = made.allBytes.flatMap { byte in (0..<8).map { byte >> (7 - $0) & 1 } }
     func written(_ number: UInt32) -> [UInt8] { (0..<32).map { UInt8(number >> (31 - UInt32($0)) & 1) } }
     let mark = written(49_999_999) + written(1_499_999_971)

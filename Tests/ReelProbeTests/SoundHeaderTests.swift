@@ -1,6 +1,7 @@
 import CFFmpeg
 import Glibc
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       Sound("a.m2ts", "pcm_bluray", channels: 6, sampleRate: 96_000, "-ac", "6"),
       Sound("a.vob", "pcm_dvd", channels: 2, sampleRate: 96_000),
@@ -120,9 +121,7 @@ import Testing
     ])
   func plainSoundOfAMultiplex(sound: Sound) throws {
     let arguments = ["-c:v", "mpeg2video", "-strict", "-2"] + sound.arguments
-    guard let made = try FFmpegTool.make(sound.name, FFmpegTool.picture + FFmpegTool.tone + arguments) else {
-      return
-    }
+    let made = try FFmpegTool.make(sound.name, FFmpegTool.picture + FFmpegTool.tone + arguments)
     let container = try #require(made.sniffed)
     for ways in [FFmpegReader.quickWays, [.thorough]] {
       let told = try #require(try made.read(as: container, by: ways).media.audio.first)
@@ -160,18 +159,18 @@ import Testing
 
   /// After AC-3 frames, as on Blu-ray, and after E-AC-3 frames, as from streaming services.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.ts", "a.mp4"],
+    .needsFFmpeg, arguments: ["a.mkv", "a.ts", "a.mp4"],
     ["ac3", "eac3"])
   func substreamsOfAFile(name: String, core: String) throws {
     let coded = ["-c:a", core, "-ac", "6", "-ar", "48000", "-b:a", "448k"]
-    guard let cores = try FFmpegTool.make("a.\(core)", FFmpegTool.tone + coded)?.allBytes else { return }
+    let cores = try FFmpegTool.make("a.\(core)", FFmpegTool.tone + coded).allBytes
     let frames = stride(from: 0, through: cores.count - 1792, by: 1792).flatMap {
       cores[$0..<($0 + 1792)] + Self.substream
     }
     let sound = try #require(OpenFile(holding: frames))
     let input = ["-f", "eac3", "-i", "/proc/\(getpid())/fd/\(sound.descriptor)"]
     let muxed = ["-c:v", "mpeg4", "-c:a", "copy", "-strict", "-2"]
-    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + input + muxed) else { return }
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + input + muxed)
     let container = try #require(made.sniffed)
     for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
       let media = try made.read(as: container, by: ways).media
@@ -196,7 +195,7 @@ import Testing
 
   /// The layer of MPEG audio, which MP4 does not name, and codecs that a header names wrongly.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       ("a.mp4", "mp2", nil, "mp2"), ("a.mp4", "libmp3lame", nil, "mp3"), ("a.mov", "mp2", nil, "mp2"),
       ("a.ts", "mp2", nil, "mp2"), ("a.ts", "libmp3lame", nil, "mp3"), ("a.mpg", "libmp3lame", nil, "mp3"),
@@ -207,7 +206,7 @@ import Testing
     ] as [(String, String, (String, String)?, String)])
   func framesNameTheirCodec(name: String, encoder: String, lie: (String, String)?, codec: String) throws {
     let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", encoder]
-    guard let made = try FFmpegTool.make(name, arguments) else { return }
+    let made = try FFmpegTool.make(name, arguments)
     var bytes = made.allBytes
     if let (own, other) = lie {
       let place = try #require(bytes.position(of: own))
@@ -224,7 +223,7 @@ import Testing
 
   /// Sample entries state arbitrary facts about their audio, mostly stereo: the audio's own header counts.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       Sound("a.mp4", "aac", channels: 1, sampleRate: 16_000),
       Sound("a.mov", "aac", channels: 6, sampleRate: 48_000),
@@ -241,12 +240,10 @@ import Testing
       Sound("a.mov", "pcm_s16le", channels: 3, sampleRate: 22_050),
     ])
   func anEntryIsNotBelieved(sound: Sound) throws {
-    guard
-      let made = try FFmpegTool.make(
-        sound.name,
-        FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mjpeg", "-shortest", "-strict", "-2"]
-          + sound.arguments)
-    else { return }
+    let made = try FFmpegTool.make(
+      sound.name,
+      FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mjpeg", "-shortest", "-strict", "-2"]
+        + sound.arguments)
     let truth = AudioFacts(codec: nil, channels: sound.channels, sampleRate: sound.sampleRate)
     for lie in [nil, (5, 11_000), (2, 44_100)] as [(Int, Int)?] {
       var movie = MovieBytes(made.allBytes)

@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// The quick answer is compared with the thorough one: every fact is the same, or has a warning that names the claim
@@ -25,21 +26,17 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: Recipe.all)
+  @Test(.needsFFmpeg, arguments: Recipe.all)
   func recipes(recipe: Recipe) throws {
-    guard
-      let file = try FFmpegTool.make(
-        recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
-    else { return }
+    let file = try FFmpegTool.make(
+      recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
     expectQuickIsThorough(file, recipe.name)
   }
 
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: Recipe.all)
+  @Test(.needsFFmpeg, arguments: Recipe.all)
   func everyFactHasItsEvidence(recipe: Recipe) throws {
-    guard
-      let file = try FFmpegTool.make(
-        recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
-    else { return }
+    let file = try FFmpegTool.make(
+      recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
     let reading = try file.read(as: recipe.container, by: [.thorough])
     #expect(reading.method == .thorough)
     let sources = Dictionary(reading.evidence.map { ($0.fact, $0.source) }) { first, _ in first }

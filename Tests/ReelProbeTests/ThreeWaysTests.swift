@@ -44,7 +44,7 @@ struct ThreeWaysTests {
 
   /// The initialization segment of a stream whose samples are in other files.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: [
       "libx264", "libx265 -x265-params log-level=none", "libaom-av1 -cpu-used 8", "libvpx-vp9", "mpeg4",
     ])
@@ -52,8 +52,7 @@ struct ThreeWaysTests {
     let coded =
       ["-pix_fmt", "yuv420p", "-c:v"] + encoder.split(separator: " ").map(String.init)
       + ["-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"]
-    guard var bytes = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
-    else { return }
+    var bytes = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
     bytes.removeSubrange((try #require(bytes.position(of: "moof")) - 4)...)
     let file = try #require(OpenFile(holding: bytes))
     #expect(expectAllWaysAgree(on: file, encoder).contains(.header))
@@ -63,10 +62,10 @@ struct ThreeWaysTests {
   }
 
   /// AAC that may double its rate implicitly: its first frame decides.
-  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mp4", "a.mkv"])
+  @Test(.needsFFmpeg, arguments: ["a.mp4", "a.mkv"])
   func soundThatMayBeDoubledTakesNoDecoderOfPictures(name: String) throws {
     let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", "-ac", "1", "-ar", "22050"]
-    guard let file = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    let file = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)
     #expect(expectAllWaysAgree(on: file, name).contains(.header))
     let media = try file.read(as: try #require(file.sniffed)).media
     #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 22_050)])
@@ -74,16 +73,14 @@ struct ThreeWaysTests {
 
   /// Encrypted as by FFmpeg, which leaves the headers of all pictures in the clear.
   @Test(
-    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    .needsFFmpeg,
     arguments: ["libx264", "libx265 -x265-params log-level=none", "mpeg4"])
   func encryptedFilesAreToldTheSame(encoder: String) throws {
     let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
     let coded =
       ["-pix_fmt", "yuv420p", "-c:v"] + encoder.split(separator: " ").map(String.init) + ["-c:a", "aac"] + key
       + ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
-    guard let file = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded) else {
-      return
-    }
+    let file = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded)
     expectAllWaysAgree(on: file, encoder)
     let media = try file.read(as: .mp4).media
     #expect(media.encrypted == true && media.video?.width == 64 && media.video?.height == 48)

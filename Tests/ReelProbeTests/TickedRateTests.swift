@@ -1,9 +1,10 @@
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// Clocks with one tick per picture, whose timestamps also fit very different rates.
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .needsFFmpeg)
 struct TickedRateTests {
   @Test(
     arguments: ["24000/1001", "24", "25", "30000/1001", "50", "60000/1001"],
@@ -14,11 +15,9 @@ struct TickedRateTests {
     )
     for seconds in [1, 12] {
       let source = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=\(rate):duration=\(seconds)"]
-      guard
-        let file = try FFmpegTool.make(
-          String(name),
-          source + ["-pix_fmt", "yuv420p"] + arguments + (name == "a.ogg" ? ["-f", "ogg"] : []))
-      else { return }
+      let file = try FFmpegTool.make(
+        String(name),
+        source + ["-pix_fmt", "yuv420p"] + arguments + (name == "a.ogg" ? ["-f", "ogg"] : []))
       let container = try #require(file.sniffed)
       for ways: Set<ProbeMethod> in [[.header, .packets, .full], [.thorough]] {
         let video = try #require(try file.read(as: container, by: ways).media.video)
@@ -32,7 +31,7 @@ struct TickedRateTests {
   @Test("H.264 and HEVC that an AVI calls uncompressed are named", arguments: ["libx264", "libx265"])
   func plainPixels(encoder: String) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=1", "-pix_fmt", "yuv420p"]
-    guard let made = try FFmpegTool.make("a.avi", source + ["-c:v", encoder]) else { return }
+    let made = try FFmpegTool.make("a.avi", source + ["-c:v", encoder])
     var bytes = made.allBytes
     // Both occurrences of the name (AVISTREAMHEADER, BITMAPINFOHEADER); HEVC has none in AVI.
     for place in 0..<400 where bytes[place...].starts(with: "H264".utf8) {

@@ -5,7 +5,7 @@ import Testing
 @testable import ReelProbe
 
 /// Files of which a transfer has lost, repeated or replaced a part, while the rest is where it belongs.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct TornFileTests {
   private static let inputs = [
     "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4", "-f", "lavfi", "-i",
@@ -13,8 +13,8 @@ struct TornFileTests {
   ]
   private static let h264 = ["-c:v", "libx264", "-g", "25", "-pix_fmt", "yuv420p"]
 
-  private static func made(_ name: String, _ coded: [String]) throws -> [UInt8]? {
-    try FFmpegTool.make(name, inputs + coded)?.allBytes
+  private static func made(_ name: String, _ coded: [String]) throws -> [UInt8] {
+    try FFmpegTool.make(name, inputs + coded).allBytes
   }
 
   private static func read(_ bytes: [UInt8], by ways: Set<ProbeMethod>? = nil) throws -> MediaInfo {
@@ -42,7 +42,7 @@ struct TornFileTests {
     ], [0.1, 0.5, 0.8])
   func picturesThatAreNotWhereTheIndexSays(coded: [String], share: Double) throws {
     let name = coded.contains("prores_ks") ? "a.mov" : "a.mp4"
-    guard let whole = try Self.made(name, coded + ["-movflags", "+faststart"]) else { return }
+    let whole = try Self.made(name, coded + ["-movflags", "+faststart"])
     let before = try Self.read(whole)
     #expect(before.warnings.isEmpty, "\(before.warnings)")
     let start = try #require(whole.position(of: "mdat"))
@@ -63,7 +63,7 @@ struct TornFileTests {
       "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof", "cmaf+frag_keyframe",
     ])
   func fragmentsBehindBytesThatAreNoBox(flags: String) throws {
-    guard let whole = try Self.made("a.mp4", Self.h264 + ["-movflags", flags]) else { return }
+    let whole = try Self.made("a.mp4", Self.h264 + ["-movflags", flags])
     let before = try Self.read(whole)
     #expect(before.truncated == false && before.warnings.isEmpty, "\(before.warnings)")
     for (kind, bytes) in Self.torn(whole, at: 0.5, behind: 0) {
@@ -77,7 +77,7 @@ struct TornFileTests {
 
   @Test func picturesThatAreNotWhereTheLastFragmentSays() throws {
     let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]
-    guard let whole = try Self.made("a.mp4", Self.h264 + flags) else { return }
+    let whole = try Self.made("a.mp4", Self.h264 + flags)
     for (kind, bytes) in Self.torn(whole, at: 0.9, behind: 0) {
       let media = try Self.read(bytes)
       #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(kind): \(media.warnings)")
@@ -85,7 +85,7 @@ struct TornFileTests {
   }
 
   @Test func chunksThatAreNotWhereTheIndexSays() throws {
-    guard let whole = try Self.made("a.avi", ["-c:v", "mpeg4", "-c:a", "libmp3lame"]) else { return }
+    let whole = try Self.made("a.avi", ["-c:v", "mpeg4", "-c:a", "libmp3lame"])
     #expect(try Self.read(whole).warnings.isEmpty)
     let (start, end) = (whole.count / 3, whole.count * 2 / 3)
     var bytes = whole
@@ -101,7 +101,7 @@ struct TornFileTests {
   }
 
   @Test func aFooterThatIsNotWhereTheHeaderSays() throws {
-    guard let whole = try Self.made("a.mxf", ["-c:v", "mpeg2video", "-c:a", "pcm_s16le"]) else { return }
+    let whole = try Self.made("a.mxf", ["-c:v", "mpeg2video", "-c:a", "pcm_s16le"])
     let before = try Self.read(whole)
     #expect(before.truncated == false && before.warnings.isEmpty, "\(before.warnings)")
     let place = whole.count / 3
@@ -120,7 +120,7 @@ struct TornFileTests {
       ("a.webm", ["-c:v", "libvpx", "-b:v", "400k", "-c:a", "libopus", "-live", "1"]),
     ])
   func whatWasTakenForText(name: String, coded: [String]) throws {
-    guard let whole = try Self.made(name, coded) else { return }
+    let whole = try Self.made(name, coded)
     #expect(try Self.read(whole).warnings.isEmpty)
     let changed = [
       whole.flatMap { $0 == 10 ? [13, 10] : [$0] }, whole.filter { $0 != 13 }, whole.map { $0 & 0x7F },

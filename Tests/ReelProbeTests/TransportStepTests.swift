@@ -1,18 +1,19 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// Transport streams that are damaged or partly scrambled.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct TransportStepTests {
   enum Damage: String, CaseIterable { case tooMany, missing, mark, thirdMarks, lastMark }
 
   private static let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac"]
 
-  private func made(_ name: String) throws -> [UInt8]? {
+  private func made(_ name: String) throws -> [UInt8] {
     let flags = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
-    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + Self.coded + flags)?.allBytes
+    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + Self.coded + flags).allBytes
   }
 
   private func read(_ bytes: [UInt8]) throws -> MediaInfo {
@@ -26,7 +27,7 @@ struct TransportStepTests {
 
   @Test(arguments: ["a.ts", "a.m2ts"], Damage.allCases)
   func packetsAreFoundAgain(name: String, damage: Damage) throws {
-    guard var bytes = try made(name) else { return }
+    var bytes = try made(name)
     let (stride, lead) = name == "a.m2ts" ? (192, 4) : (188, 0)
     let packets = bytes.count / stride
     let middle = packets / 2 * stride
@@ -64,7 +65,7 @@ struct TransportStepTests {
   @Test(
     arguments: [[0x47, 0x9A, 0xBC, 0xD0], [0x47, 0x1A, 0xBC, 0xD0], [0x47, 0x1F, 0xFF, 0xD0]] as [[UInt8]])
   func onePacketIsNotTheFile(head: [UInt8]) throws {
-    guard var bytes = try made("a.ts") else { return }
+    var bytes = try made("a.ts")
     bytes.insert(contentsOf: head + [UInt8](repeating: 0, count: 184), at: 40 * 188)
     let media = try read(bytes)
     #expect(media.encrypted == false)
@@ -77,7 +78,7 @@ struct TransportStepTests {
   func whatIsListedAndNotThere(streams: [String], absent: Int) throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone
     let maps = streams.flatMap { ["-map", $0] }
-    guard let all = try FFmpegTool.make("a.ts", inputs + maps + Self.coded)?.allBytes else { return }
+    let all = try FFmpegTool.make("a.ts", inputs + maps + Self.coded).allBytes
     let packets = stride(from: 0, to: all.count, by: 188)
     let media = try read(packets.filter { id(all, $0) != absent }.flatMap { all[$0..<($0 + 188)] })
     let isOfVideo = streams[absent - 0x100] == "0:v"
@@ -90,7 +91,7 @@ struct TransportStepTests {
 
   /// Data and subtitles have their own timestamps, such as a drone's telemetry or a camera's position.
   @Test(arguments: [0, 0.6, 1, 1.3]) func dataThatComesFirst(second: Double) throws {
-    guard let clean = try made("a.ts") else { return }
+    let clean = try made("a.ts")
     let time = Int(second * 90_000)
     let stamp = [time >> 29 & 14 | 0x21, time >> 22, time >> 14 | 1, time >> 7, time << 1 | 1]
     let head = [0x47, 0x43, 0, 0x10, 0, 0, 1, 0xBD, 0, 178, 0x84, 0x80, 5] + stamp
@@ -109,7 +110,7 @@ struct TransportStepTests {
 
   /// Stream types whose samples are encrypted while their packets are in the clear.
   @Test func samplesThatAreEncrypted() throws {
-    guard let clear = try made("a.ts") else { return }
+    let clear = try made("a.ts")
     let sound = UntrustedEntryTests.renamed(0x0F, 0xCF, in: clear)
     for bytes in [sound, UntrustedEntryTests.renamed(0x1B, 0xDB, in: sound)] {
       let media = try read(bytes)
@@ -122,7 +123,7 @@ struct TransportStepTests {
 
   /// Stream types unknown to FFmpeg in picture packets.
   @Test func picturesOfAnUnknownType() throws {
-    guard let known = try made("a.ts") else { return }
+    let known = try made("a.ts")
     var bytes = UntrustedEntryTests.renamed(0x1B, 0x7F, in: known)
     // FFmpeg would recognize H.264 by its units.
     for packet in stride(from: 0, to: bytes.count, by: 188) where id(bytes, packet) == 0x100 {
@@ -134,7 +135,7 @@ struct TransportStepTests {
   }
 
   @Test func damagedBitsAreNoScrambling() throws {
-    guard var bytes = try made("a.ts") else { return }
+    var bytes = try made("a.ts")
     let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }
     for packet in pictures.dropFirst(3).prefix(2) { bytes[packet + 3] |= 0xC0 }
     let media = try read(bytes)
@@ -149,10 +150,8 @@ struct TransportStepTests {
     let programs = [
       "-map", "0", "-map", "1", "-map", "0", "-map", "1", "-program", "st=0:st=1", "-program", "st=2:st=3",
     ]
-    guard
-      var bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + programs + Self.coded)?
-        .allBytes
-    else { return }
+    var bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + programs + Self.coded)
+      .allBytes
     for packet in stride(from: 0, to: bytes.count, by: 188)
     where [first, first + 1].contains(id(bytes, packet)) {
       bytes[packet + 3] |= 0x80

@@ -1,18 +1,18 @@
 import Foundation
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelProbe
 
 /// Sample entries, codec records and long tables that misdescribe a movie's samples.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.needsFFmpeg)
 struct UntrustedEntryTests {
   /// Two seconds at 25 pictures per second, 64x48, with audio of one channel at 44100 Hz.
   private func movie(_ arguments: [String] = []) throws -> MovieBytes {
-    let made = try #require(
-      try FFmpegTool.make(
-        "a.mp4",
-        FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "1"] + arguments))
+    let made = try FFmpegTool.make(
+      "a.mp4",
+      FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "1"] + arguments)
     return MovieBytes(made.allBytes)
   }
 
@@ -176,24 +176,22 @@ struct UntrustedEntryTests {
     let made = try FFmpegTool.make(
       "a.mp4",
       FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"])
-    if let made {
-      var movie = MovieBytes(made.allBytes)
-      movie.write(0x6876_6331, at: try #require(movie.entry(of: "vide")) + 4)
-      // The object type is MPEG audio (ISO/IEC 14496-1, 7.2.6.6.2).
-      movie.write(0x6B, at: try soundRecord(of: movie) - 18, bytes: 1)
-      let facts = Set(warnings(.claimUnchecked, try media(movie.bytes)).map(\.fact))
-      #expect(facts.isSuperset(of: ["video.codec", "audio.0.codec"]), "\(facts)")
-    }
+    var movie = MovieBytes(made.allBytes)
+    movie.write(0x6876_6331, at: try #require(movie.entry(of: "vide")) + 4)
+    // The object type is MPEG audio (ISO/IEC 14496-1, 7.2.6.6.2).
+    movie.write(0x6B, at: try soundRecord(of: movie) - 18, bytes: 1)
+    let facts = Set(warnings(.claimUnchecked, try media(movie.bytes)).map(\.fact))
+    #expect(facts.isSuperset(of: ["video.codec", "audio.0.codec"]), "\(facts)")
     for (name, old, new) in [
       ("a.avi", "FMP4", "H264"), ("a.mkv", "V_MPEG4/ISO/ASP", "V_MPEG4/ISO/AVC"),
     ] {
-      let made = try #require(try FFmpegTool.make(name, FFmpegTool.picture + ["-c:v", "mpeg4"]))
+      let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-c:v", "mpeg4"])
       #expect(try media(made.allBytes).warnings == [], "\(name)")
       let bytes = try #require(Self.replacing(old, by: new, in: made.allBytes))
       #expect(warnings(.claimUnchecked, try media(bytes)).contains { $0.fact == "video.codec" }, "\(name)")
     }
     for (codec, old, new) in [("libvpx", "V_VP8", "V_VP9"), ("libvpx-vp9", "V_VP9", "V_VP8")] {
-      guard let made = try FFmpegTool.make("a.webm", FFmpegTool.picture + ["-c:v", codec]) else { continue }
+      let made = try FFmpegTool.make("a.webm", FFmpegTool.picture + ["-c:v", codec])
       #expect(try media(made.allBytes).warnings == [], "\(codec)")
       let bytes = try #require(Self.replacing(old, by: new, in: made.allBytes))
       #expect(warnings(.claimUnchecked, try media(bytes)).contains { $0.fact == "video.codec" }, "\(codec)")
@@ -205,9 +203,8 @@ struct UntrustedEntryTests {
   @Test func codecsThatTheStreamContradictsAreNamed() throws {
     let arguments =
       FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]
-    guard let stream = try FFmpegTool.make("a.ts", arguments)?.allBytes,
-      let flash = try FFmpegTool.make("a.flv", arguments)?.allBytes
-    else { return }
+    let stream = try FFmpegTool.make("a.ts", arguments).allBytes
+    let flash = try FFmpegTool.make("a.flv", arguments).allBytes
     // From ISO/IEC 13818-1, table 2-34: MPEG-2, MPEG-4, HEVC; MPEG audio and AC-3.
     for (old, new, fact) in [
       (0x1B, 0x02, "video.codec"), (0x1B, 0x10, "video.codec"), (0x1B, 0x24, "video.codec"),
@@ -228,10 +225,8 @@ struct UntrustedEntryTests {
       let told = warnings(.claimUnchecked, try media(bytes)).first { $0.fact == "video.codec" }
       #expect(told?.measured == .text("h264"), "\(codec)")
     }
-    guard
-      let made = try FFmpegTool.make(
-        "a.mp4", FFmpegTool.picture + ["-c:v", "libx265", "-x265-params", "log-level=0"])
-    else { return }
+    let made = try FFmpegTool.make(
+      "a.mp4", FFmpegTool.picture + ["-c:v", "libx265", "-x265-params", "log-level=0"])
     let other = try #require(Self.replacing("hev1", by: "avc1", in: made.allBytes))
     let told = warnings(.claimUnchecked, try media(other)).first { $0.fact == "video.codec" }
     #expect(told?.measured == .text("hevc"))
@@ -271,7 +266,7 @@ struct UntrustedEntryTests {
 
   /// The format has half the numbers; the stream's header keeps the true ones.
   @Test func theRateOfPlainSoundInAVIIsHeldToItsStream() throws {
-    let made = try #require(try FFmpegTool.make("a.avi", FFmpegTool.tone + ["-c:a", "pcm_s16le"]))
+    let made = try FFmpegTool.make("a.avi", FFmpegTool.tone + ["-c:a", "pcm_s16le"])
     var bytes = made.allBytes
     #expect(try media(bytes).warnings == [])
     let place = try #require((0..<4096).first { bytes[$0..<($0 + 4)].elementsEqual("strf".utf8) }) + 8

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelSandbox

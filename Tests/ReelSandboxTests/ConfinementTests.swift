@@ -1,6 +1,7 @@
 import Glibc
 import ReelCore
 import Synchronization
+import ReelTestSupport
 import Testing
 
 @testable import ReelSandbox

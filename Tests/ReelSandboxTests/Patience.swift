@@ -3,16 +3,6 @@ import Glibc
 /// A deadline for tests that do not test deadlines: a busy machine may stall for a while.
 let patience = Duration.seconds(600)
 
-/// Whether `condition` becomes true within ten minutes; the limit only catches a hang.
-func eventually(_ condition: () -> Bool) async throws -> Bool {
-  let end = ContinuousClock.now + .seconds(600)
-  while !condition() {
-    guard ContinuousClock.now < end else { return false }
-    try await Task.sleep(for: .milliseconds(10))
-  }
-  return true
-}
-
 /// Whether a process has ended. A process that outlives its parent's patience is never reaped and remains as a zombie.
 func hasEnded(_ process: pid_t) -> Bool {
   kill(process, 0) == -1 || isZombie(process)

@@ -26,13 +26,11 @@ struct FileDisposalTests {
     try FileManager.default.contentsOfDirectory(atPath: folder.path + "/" + place).sorted()
   }
 
-  /// A writable folder on another file system than that of temporary files; nil if there is none.
-  private static var otherDisk: String? {
-    var (own, other) = (stat(), stat())
-    guard stat(FileManager.default.temporaryDirectory.path, &own) == 0, stat("/dev/shm", &other) == 0,
-      own.st_dev != other.st_dev, access("/dev/shm", W_OK) == 0
-    else { return nil }
-    return "/dev/shm"
+  /// A new folder on another file system.
+  private static func otherDisk() throws -> String {
+    let folder = "\(SharedMemory.path)/reel-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
   }
 
   @Test("a file is moved to the folder with its sidecar, under a free name")
@@ -436,11 +434,9 @@ struct FileDisposalTests {
     }
   }
 
-  @Test("if a copy's name is taken by another file, the original is kept")
+  @Test("if a copy's name is taken by another file, the original is kept", .needsOtherFileSystem)
   func copyTaken() throws {
-    guard let disk = Self.otherDisk else { return }
-    let target = disk + "/reel-test-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    let target = try Self.otherDisk()
     defer { try? FileManager.default.removeItem(atPath: target) }
     try folder.write("drop/a.mp4", [1, 2])
     let disposal = FileDisposal(.move(SourcePath(target))) { step in
@@ -459,11 +455,11 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: target + "/a.mp4")) == Data([3]))
   }
 
-  @Test("a copy whose name can't be made durable is removed: the next attempt makes another")
+  @Test(
+    "a copy whose name can't be made durable is removed: the next attempt makes another",
+    .needsOtherFileSystem)
   func copyNotDurable() throws {
-    guard let disk = Self.otherDisk else { return }
-    let target = disk + "/reel-test-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    let target = try Self.otherDisk()
     defer { try? FileManager.default.removeItem(atPath: target) }
     try folder.write("drop/a.mp4", [1, 2])
     var disposal = FileDisposal(.move(SourcePath(target)))
@@ -479,11 +475,10 @@ struct FileDisposalTests {
   }
 
   @Test(
-    "a file is moved to another file system by copying, comparing and removing; its time and mode are kept")
-  func otherDisk() throws {
-    guard let disk = Self.otherDisk else { return }
-    let target = disk + "/reel-test-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    "a file is moved to another file system by copying, comparing and removing; its time and mode are kept",
+    .needsOtherFileSystem)
+  func movedElsewhere() throws {
+    let target = try Self.otherDisk()
     defer { try? FileManager.default.removeItem(atPath: target) }
     var draws = SplitMix64(seed: 3)
     let bytes = draws.bytes(3 << 20)

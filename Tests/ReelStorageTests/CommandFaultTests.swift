@@ -20,7 +20,7 @@ struct CommandFaultTests {
   ]
   private static let reaches = ["once", "always", "alike"]
 
-  @Test(.enabled(if: Sabotage.python != nil, "SKIPPED: there is no python3"))
+  @Test(.needsPython)
   func campaign() async throws {
     let setting = CampaignSetting()
     let sabotages = try await choose(setting)
@@ -86,9 +86,6 @@ private struct Sabotage: Encodable, Sendable, CustomStringConvertible {
   let reach: String
 
   var description: String { "\(fault), request \(request), \(reach)" }
-
-  static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   static let adapter = Checkout.root.appending(path: "Tests")
     .appending(path: "Adapters/sabotaged.py").path

@@ -34,16 +34,14 @@ import Testing
 }
 
 extension FolderUploaderContractTests {
-  static let otherFileSystem = "/dev/shm"
-
   @Test(
     "from another file system",
-    .enabled(if: MountedFolder.device("/dev/shm") != MountedFolder.device("/tmp")),
+    .needsOtherFileSystem,
     arguments: UploaderContractTest.all)
   func otherFileSystem(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
-      StoreUnderTest(sources: .files(folder: Self.otherFileSystem), largeSize: 3 << 20 + 1) {
+      StoreUnderTest(sources: .files(folder: SharedMemory.path), largeSize: 3 << 20 + 1) {
         FolderUploader(root: folder.path(of: "store"))
       })
   }

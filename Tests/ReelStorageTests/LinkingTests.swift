@@ -144,10 +144,10 @@ import Testing
 
   @Test(
     "a file on another file system is copied",
-    .enabled(if: Self.isElsewhere, "/dev/shm is no other file system"))
+    .needsOtherFileSystem)
   func otherFileSystem() async throws {
     let store = try await store()
-    let path = "\(Self.elsewhere)/reel-linking-\(UUID()).mp4"
+    let path = "\(SharedMemory.path)/reel-linking-\(UUID()).mp4"
     try Data(content).write(to: URL(filePath: path))
     defer { unlink(path) }
     try #require(chmod(path, 0o600) == 0)
@@ -156,15 +156,6 @@ import Testing
     #expect(bytes.reads.load(ordering: .relaxed) > 0)
     #expect(try status(folder.path(of: "media/b.mp4")).st_nlink == 1 && status(path).st_nlink == 1)
     #expect(try await store.readBack(key("b.mp4")) == source.digest)
-  }
-
-  private static let elsewhere = "/dev/shm"
-  /// Whether /dev/shm is writable and on another file system than the tests' folders.
-  private static var isElsewhere: Bool {
-    var (one, other) = (stat(), stat())
-    return stat(elsewhere, &one) == 0 && stat(NSTemporaryDirectory(), &other) == 0
-      && one.st_dev != other.st_dev
-      && access(elsewhere, W_OK) == 0
   }
 
   @Test("a replacement of a damaged object is copied and verified on the way")

@@ -2,6 +2,8 @@ import ReelCore
 import ReelTestSupport
 import Testing
 
+@testable import ReelTerminal
+
 @Suite struct HarmlessTextTests {
   @Test(arguments: [
     ("clip.mov", "clip.mov"),
@@ -29,6 +31,19 @@ import Testing
   ])
   func whatLanguagesNeedStays(text: String) {
     #expect(SanitizedText.line(text) == text)
+  }
+
+  /// A long name is broken anywhere, and any word may begin a line.
+  @Test(arguments: 1...60) func noLineOfAWrappedTextIsACommand(columns: Int) {
+    let traits = TerminalTraits(isTerminal: false, columns: columns)
+    for name in [
+      "/srv/a::error::b.mp4", "a ::error::b.mp4", "a \u{A0}::error::b.mp4", "::::::::::::", ": : ::",
+    ] {
+      for line in traits.lines(["failed: \(name) is a text file, not a video"]) {
+        #expect(!line.drop(while: \.isWhitespace).hasPrefix("::"))
+        #expect(DisplayWidth.columns(of: line) <= columns)
+      }
+    }
   }
 
   @Test func aMarkAtTheBeginningDoesNotSitOnOurText() {

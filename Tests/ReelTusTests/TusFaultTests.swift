@@ -34,13 +34,13 @@ struct TusFaultTests {
   private static let size = 150_001
 
   @Test(
-    "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
+    "over a fake", .needsPython,
     arguments: Kind.allCases, [false, true])
   func fake(_ kind: Kind, hasPoster: Bool) async throws {
     let pool = ServerPool {
       try await PythonServer.start(
         "fake.py", ["--extensions", kind.extensions, "--token", TusToken.text],
-        python: try #require(Project.python))
+        python: try #require(PythonProgram.path))
     }
     let campaign = FaultCampaign(
       "tus fake, \(kind)\(hasPoster ? ", with a poster" : "")", size: Self.size, kinds: kind.faults,
@@ -56,7 +56,7 @@ struct TusFaultTests {
     "over tuspyserver",
     .enabled(
       if: Project.tuspyserver != nil,
-      "SKIPPED: tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
+      "tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
   func tuspyserver() async throws {
     let folders = Mutex<[Int: String]>([:])
     let pool = ServerPool {

@@ -12,7 +12,7 @@ import Testing
 @Suite(.shortTime, .notQuick) struct TusMistakeTests {
   @Test(
     "a server that speaks no tus is reported in one sentence",
-    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+    .needsPython)
   func noTus() async throws {
     let fake = try await FakeTus.start(FakeTus.everything, ["--token", "t0ken"])
     let transport = try CurlTransport.patient()
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "each limit of a server is reported", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+    "each limit of a server is reported", .needsPython)
   func limits() async throws {
     let bytes = [UInt8](repeating: 7, count: 100)
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
@@ -76,7 +76,7 @@ import Testing
 
   @Test(
     "where the reply to a part lacks the offset, HEAD supplies it",
-    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+    .needsPython)
   func withoutOffset() async throws {
     let source = TestSource(size: 2_500_000)
     let key = try #require(ObjectKey("k.mp4"))

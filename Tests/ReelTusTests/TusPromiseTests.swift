@@ -31,7 +31,7 @@ import Testing
 
   /// One server for all promises; it is emptied before each.
   @Test(
-    "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
+    "over a fake", .needsPython,
     arguments: Kind.allCases)
   func fake(_ kind: Kind) async throws {
     let fake = try await FakeTus.start(kind.extensions)
@@ -47,7 +47,7 @@ import Testing
     "over tuspyserver",
     .enabled(
       if: Project.tuspyserver != nil,
-      "SKIPPED: tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
+      "tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
   func tuspyserver() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "reel-tuspy-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -11,7 +11,7 @@ import Testing
 
 /// Uploads that fail and resume.
 @Suite(
-  .enabled(if: Project.python != nil, "SKIPPED: there is no python3"), .shortTime, .notQuick)
+  .needsPython, .shortTime, .notQuick)
 struct TusResumeTests {
   private static let size = 5 << 20 + 17
   private let key: ObjectKey

@@ -56,10 +56,6 @@ enum Project {
     Checkout.root
   }
 
-  /// The first of these that exists.
-  static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
-
   /// The interpreter with tuspyserver, as installed by `scripts/lib/tus-server install .build/servers/tus`, which
   /// scripts/test runs.
   static let tuspyserver: String? = {
@@ -78,7 +74,7 @@ struct FakeTus {
 
   static func start(_ extensions: String = everything, _ arguments: [String] = []) async throws -> FakeTus {
     let server = try await PythonServer.start(
-      "fake.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
+      "fake.py", ["--extensions", extensions] + arguments, python: try #require(PythonProgram.path))
     return FakeTus(server: server, transport: try CurlTransport.patient())
   }
 

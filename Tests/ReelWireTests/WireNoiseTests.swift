@@ -7,9 +7,16 @@ import Testing
   @Test(arguments: 0..<200)
   func flippedBits(seed: UInt64) throws {
     var chance = Chance(seed: seed)
-    let frame = try ReadReply.facts(chance.media(), .full).encoded()
-    for _ in 0..<50 {
-      var damaged = frame
+    let file = PictureWireTests.file
+    let frames =
+      try [
+        ReadReply.facts(chance.media(), .full).encoded(),
+        RangedRequest(file: file, receipt: try #require(Receipt(bytes: Array(0..<16)))).encoded(),
+        RangeRequest(position: 9, count: 10, expected: 11).encoded(),
+      ] + PictureWireTests.requests.map { try $0.encoded() }
+      + PictureWireTests.replies.map { try $0.encoded() }
+    for _ in 0..<25 {
+      var damaged = chance.pick([frames[0], chance.pick(frames)])
       for _ in 0...chance.number(0...3) {
         damaged[chance.number(0...damaged.count - 1)] ^= 1 << UInt8(chance.number(0...7))
       }

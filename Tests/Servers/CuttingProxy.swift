@@ -146,8 +146,6 @@ package final class CuttingProxy: Sendable {
     let client: Int32
     let server: Int32
     let isCut = Atomic(false)
-    /// Whether the server's end stays open without the client's.
-    let keepsServer = Atomic(false)
     private let left = Atomic(2)
 
     init(client: Int32, server: Int32) { (self.client, self.server) = (client, server) }
@@ -155,7 +153,7 @@ package final class CuttingProxy: Sendable {
     func leave() {
       guard left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
       close(client)
-      if !keepsServer.load(ordering: .acquiring) { close(server) }
+      close(server)
     }
   }
 

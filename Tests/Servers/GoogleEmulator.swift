@@ -17,7 +17,7 @@ package final class GoogleEmulator: Sendable {
 
   /// The reason for skipping tests without it.
   package static let storageAbsence: Comment =
-    "SKIPPED: gcp-storage-emulator is not installed (scripts/lib/gcs-emulator install .build/servers/gcs)"
+    "gcp-storage-emulator is not installed (scripts/lib/gcs-emulator install .build/servers/gcs)"
 
   /// Firestore: Google's own emulator, where Google's Debian package installs it.
   package static let firestore: String? = existing(
@@ -25,7 +25,7 @@ package final class GoogleEmulator: Sendable {
 
   /// The reason for skipping tests without it.
   package static let firestoreAbsence: Comment =
-    "SKIPPED: Google's Firestore emulator is not installed (google-cloud-cli-firestore-emulator, and java)"
+    "Google's Firestore emulator is not installed (google-cloud-cli-firestore-emulator, and java)"
 
   private static let root = Checkout.root
 

@@ -25,7 +25,7 @@ package final class PostgresServer: Sendable {
   }()
 
   /// The reason for skipping tests without it.
-  package static let absence: Comment = "SKIPPED: PostgreSQL's server is not installed (Debian: postgresql)"
+  package static let absence: Comment = "PostgreSQL's server is not installed (Debian: postgresql)"
 
   /// Whether PgBouncer can be started here.
   package static let hasBouncer = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].contains {
@@ -33,7 +33,7 @@ package final class PostgresServer: Sendable {
   }
 
   /// The reason for skipping tests without it.
-  package static let bouncerAbsence: Comment = "SKIPPED: PgBouncer is not installed (Debian: pgbouncer)"
+  package static let bouncerAbsence: Comment = "PgBouncer is not installed (Debian: pgbouncer)"
 
   /// The server that tests share. It ends with the process.
   package static func shared() async throws -> PostgresServer { try await running.value }

@@ -4,7 +4,7 @@ import ReelTestSupport
 
 /// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums, on a port of
 /// 127.0.0.1 and in a folder of its own; it ends with the tests.
-package final class SwiftS3Server: Sendable {
+package final class SwiftS3Server: RealServer {
   /// Such as `http://127.0.0.1:20000`.
   package var endpoint: String { "http://127.0.0.1:\(port)" }
   /// The port on 127.0.0.1.
@@ -26,11 +26,10 @@ package final class SwiftS3Server: Sendable {
 
   /// The reason for skipping tests without it.
   package static let absence: Comment =
-    "SKIPPED: the S3 server is not installed (scripts/lib/swift-s3 install .build/servers/swift)"
+    "the S3 server is not installed (scripts/lib/swift-s3 install .build/servers/swift)"
 
   private static let root = Checkout.root
 
-  /// Starts one, and returns when it answers.
   package static func start() async throws -> SwiftS3Server {
     let folder = FileManager.default.temporaryDirectory.appending(path: "reel-swift-\(UUID().uuidString)")
     let program = root.appending(path: "scripts/lib/swift-s3")
@@ -41,35 +40,5 @@ package final class SwiftS3Server: Sendable {
     self.server = server
   }
 
-  /// Ends it, and waits until it is gone.
   package func stop() async { await server.stop() }
-}
-
-/// Runs a suite beside one server, which its tests share; each uses a bucket of its own.
-package struct BesideSwiftS3: SuiteTrait, TestScoping {
-  @TaskLocal private static var running: SwiftS3Server?
-
-  package let isRecursive = false
-
-  package func provideScope(
-    for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
-  ) async throws {
-    let server = try await SwiftS3Server.start()
-    let result: Result<Void, any Error>
-    do {
-      result = .success(try await Self.$running.withValue(server) { try await body() })
-    } catch {
-      result = .failure(error)
-    }
-    await server.stop()
-    try result.get()
-  }
-
-  /// The suite's server.
-  package static func server() throws -> SwiftS3Server { try #require(running) }
-}
-
-extension Trait where Self == BesideSwiftS3 {
-  /// One server for the suite.
-  package static var besideSwiftS3: BesideSwiftS3 { BesideSwiftS3() }
 }

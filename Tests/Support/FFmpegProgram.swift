@@ -7,6 +7,16 @@ package enum FFmpegProgram {
     .split(separator: ":").map { $0 + "/ffmpeg" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
+  /// Whether it is installed, and has the encoders from other libraries that tests use.
+  static let isComplete: Bool = {
+    guard let printed = try? output(["-encoders"]) else { return false }
+    let names = String(decoding: printed, as: UTF8.self).split { $0.isWhitespace }
+    return Set([
+      "libaom-av1", "libmp3lame", "libopus", "libsvtav1", "libtheora", "libvorbis", "libvpx", "libvpx-vp9",
+      "libx264", "libx265",
+    ]).isSubset(of: names)
+  }()
+
   package struct Failure: Error {
     package let arguments: [String]
     /// Nil where ffmpeg is not installed.

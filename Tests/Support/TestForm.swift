@@ -30,4 +30,8 @@ extension Trait where Self == TimeLimitTrait {
 extension Trait where Self == ConditionTrait {
   /// For a campaign, and for a test that waits or starts servers: the quick form leaves them out.
   package static var notQuick: ConditionTrait { .disabled(if: TestForm.isQuick, "not in the quick form") }
+
+  package static var notSanitized: ConditionTrait {
+    .disabled(if: TestForm.isSanitized, "not with a sanitizer")
+  }
 }

@@ -30,7 +30,7 @@ package enum SanitizedText {
   }
 
   /// A visible escape for `scalar`.
-  static func escape(_ scalar: Unicode.Scalar) -> String {
+  package static func escape(_ scalar: Unicode.Scalar) -> String {
     switch scalar {
     case "\n": return #"\n"#
     case "\r": return #"\r"#
@@ -44,7 +44,7 @@ package enum SanitizedText {
   /// Runners act on `##[command]` (GitHub) and `##vso[command]` (Azure) anywhere in a line, so every `#` after a
   /// `#` is escaped. They act on `::command` only at the beginning of a line, even after white space, so the second
   /// `:` is escaped there. Elsewhere it stays, as in the address `http://[::1]:9000`.
-  private static func withoutRunnerCommands(_ text: String) -> String {
+  package static func withoutRunnerCommands(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: ":") }) else {
       return text
     }

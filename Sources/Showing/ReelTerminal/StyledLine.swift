@@ -1,3 +1,5 @@
+import ReelCore
+
 /// One line of output: pieces of sanitized text, some of them with a style.
 struct StyledLine: Hashable, Sendable {
   /// Styles help to find at a glance what the words say, too. The values are SGR parameters (ECMA-48, 8.3.117).
@@ -117,7 +119,8 @@ struct TextFlow {
         continue
       }
       pieces = pieces.dropFirst()
-      words.append(Word(text: String(piece)))
+      // Each word may begin a line, where a CI runner would take `::error::` for a command.
+      words.append(Word(text: SanitizedText.withoutRunnerCommands(String(piece))))
       guard piece.count(where: { $0 == "`" }) % 2 == 1 else { continue }
       guard let first = begun else {
         begun = words.count - 1
@@ -165,10 +168,11 @@ struct TextFlow {
 
   private mutating func addInPieces(_ word: String) {
     for character in word {
-      let text = String(character)
-      if DisplayWidth.columns(of: character) > room { breakLine() }
-      // A character wider than any line can't be shown.
-      if DisplayWidth.columns(of: character) <= room { append(text) }
+      let isCommand = character == ":" && line.drop(while: \.isWhitespace) == ":"
+      let text = isCommand ? SanitizedText.escape(":") : String(character)
+      if DisplayWidth.columns(of: text) > room { breakLine() }
+      // What is wider than any line can't be shown.
+      if DisplayWidth.columns(of: text) <= room { append(text) }
     }
   }
 

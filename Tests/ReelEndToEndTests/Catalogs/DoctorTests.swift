@@ -60,7 +60,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "the traces of a crash are found and repaired", .enabled(if: ReelBinary.hasFailpoints),
+    "the traces of a crash are found and repaired", .needsFailpoints,
     arguments: ["intended:1", "uploaded:1", "published:2"])
   func crash(step: String) async throws {
     let bench = try Workbench()
@@ -86,7 +86,7 @@ struct DoctorTests {
 
   @Test(
     "an abandoned intent and its object are removed after the grace period, and not before",
-    .enabled(if: ReelBinary.hasFailpoints))
+    .needsFailpoints)
   func stale() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -248,7 +248,7 @@ struct DoctorTests {
 
   @Test(
     "a kill during the replacement of a damaged object leaves either the damaged or the whole one",
-    .enabled(if: ReelBinary.hasFailpoints),
+    .needsFailpoints,
     arguments: ["temporaryCreated", "bytesCopied", "temporarySynced", "objectReplaced"])
   func killedWhileReplacing(_ place: String) async throws {
     let bench = try await published(1)
@@ -393,7 +393,7 @@ struct DoctorTests {
 
   @Test(
     "a backup and a rebuilt catalog get their names even if a file system renames only by replacing",
-    .enabled(if: SystemShim.isPossible), arguments: [true, false])
+    .needsSystemShim, arguments: [true, false])
   func withoutRename(linking: Bool) async throws {
     let bench = try await published(3)
     var settings = ["REEL_SHIM_RENAMEAT2": "none"]

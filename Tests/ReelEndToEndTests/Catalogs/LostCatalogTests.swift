@@ -154,7 +154,7 @@ struct LostCatalogTests {
 
   @Test(
     "a rebuild that is killed anywhere leaves the catalog lost, and the next one completes it",
-    .enabled(if: SystemShim.isPossible), arguments: ["write", "fsync", "rename", "unlink"])
+    .needsSystemShim, arguments: ["write", "fsync", "rename", "unlink"])
   func killed(at call: String) async throws {
     let bench = try await published(5)
     try lose(bench)

@@ -2,12 +2,13 @@ import Foundation
 import ReelHTTPFakes
 import ReelPostgres
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 /// Authentication with certificates and passwords.
 @Suite(
   .besidePostgres, .notQuick,
-  .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no openssl to make certificates with"))
+  .needsOpenSSL)
 struct PostgresAccessTests {
   /// Runs a shell command as the server's user, in its data folder. The command reads the row first, because the server
   /// sometimes fails to write to one that exits sooner.

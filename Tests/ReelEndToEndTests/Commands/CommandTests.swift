@@ -51,7 +51,7 @@ struct CommandTests {
 
   @Test(
     "a signal ends an export without a trace: the file is unchanged, and there is none beside it",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: [SIGINT, SIGTERM, SIGHUP])
+    .needsFailpoints, arguments: [SIGINT, SIGTERM, SIGHUP])
   func interruptedExport(signal: Int32) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

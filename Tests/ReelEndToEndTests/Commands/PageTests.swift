@@ -144,7 +144,7 @@ struct PageTests {
   }
 
   @Test(
-    "is written, and follows no link, if the kernel has no openat2", .enabled(if: SystemShim.isPossible))
+    "is written, and follows no link, if the kernel has no openat2", .needsSystemShim)
   func olderKernel() async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(3)

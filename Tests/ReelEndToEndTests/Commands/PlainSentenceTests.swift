@@ -140,7 +140,7 @@ struct PlainSentenceTests {
 
   // MARK: The machine
 
-  @Test("without /dev, the message names /dev/null and not the reader", .enabled(if: SmallDisk.isPossible))
+  @Test("without /dev, the message names /dev/null and not the reader", .needsMounting)
   func noDevices() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -176,7 +176,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a limit on file sizes is named, and the disk is not blamed", .enabled(if: !TestForm.isSanitized),
+    "a limit on file sizes is named, and the disk is not blamed", .notSanitized,
     arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
@@ -188,7 +188,7 @@ struct PlainSentenceTests {
 
   @Test(
     "a backup that exceeds the size limit says so, and calls itself a backup",
-    .enabled(if: !TestForm.isSanitized))
+    .notSanitized)
   func largeBackup() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -201,7 +201,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a file system that is mounted read-only is named", .enabled(if: SmallDisk.isPossible),
+    "a file system that is mounted read-only is named", .needsMounting,
     arguments: [
       "ingest more --library DISK/l", "ingest more --library DISK/new", "cache clear --library DISK/l",
       "ingest more --library l --to DISK/l/media", "ingest more --library l --to DISK/new",
@@ -209,7 +209,7 @@ struct PlainSentenceTests {
     ])
   func readOnly(arguments: String) async throws {
     let bench = try Workbench()
-    let disk = try #require(SmallDisk(kilobytes: 4000))
+    let disk = try #require(TinyDisk(kilobytes: 4000))
     try bench.addDistinct(1)
     let first = ["ingest", "clips", "--library", disk.path + "/l"]
     #expect(try await ReelBinary.run(first, in: bench.folder).status == 0)
@@ -392,7 +392,7 @@ struct PlainSentenceTests {
 
   @Test(
     "a caption list takes little more memory than its own bytes",
-    .enabled(if: ReelBinary.hasFailpoints && !TestForm.isSanitized))
+    .needsFailpoints, .notSanitized)
   func captionMemory() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -429,7 +429,7 @@ struct PlainSentenceTests {
   // MARK: Runs that end early
 
   @Test(
-    "a run that ends early names only files that it had begun", .enabled(if: ReelBinary.hasFailpoints),
+    "a run that ends early names only files that it had begun", .needsFailpoints,
     arguments: ["interrupted", "aborted"])
   func blamesNobody(_ how: String) async throws {
     let bench = try Workbench()

@@ -4,7 +4,7 @@ import Testing
 
 /// Power losses while posts are removed, restored and moved (`ImaginedDisk` states the rules).
 @Suite(
-  "After a power loss during changes to posts", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
+  "After a power loss during changes to posts", .shortTime, .serialized, .needsSystemShim)
 struct ChangePowerLossTests {
   /// The number of states, per rule, on which the real binary is run.
   static let broughtUp = TestForm.isLong ? 100 : 3
@@ -44,7 +44,8 @@ struct ChangePowerLossTests {
 
 /// A library whose posts were changed while all writes to the disk were recorded.
 private struct ChangePowerLossScene {
-  private(set) var record: DiskRecord
+  var record: DiskRecord { replay.record }
+  private var replay: DiskReplay
   /// The steps before the first change.
   let first: Int
   private let bench: Workbench
@@ -72,25 +73,22 @@ private struct ChangePowerLossScene {
         environment: bench.environment.merging(environment) { $1 })
       #expect(changed.status == 0, "\(changed.errors)")
     }
-    record = try DiskRecord(log)
+    replay = DiskReplay(try DiskRecord(log))
     try await Task.sleep(for: .milliseconds(1_100))
     try FileManager.default.removeItem(at: log)
   }
 
   /// Earlier syncs are kept.
   mutating func forgetSyncsOfChanges(_ isForgotten: (String) -> Bool) {
-    record.forgetSyncs(after: first, isForgotten)
+    replay.forgetSyncs(after: first, isForgotten)
   }
 
   mutating func cutPower(after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64)
     throws
   {
     for folder in [bench.library, other] { try? FileManager.default.removeItem(at: folder) }
-    var disk = ImaginedDisk(root: bench.folder, rule: rule)
-    for step in record.steps[..<cut] { disk.play(step) }
-    var generator = SplitMix64(seed: seed)
-    try disk.leave(fate, &generator)
-    told = ToldChanges(String(decoding: disk.told, as: UTF8.self))
+    told = ToldChanges(
+      try replay.cutPower(after: cut, on: ImaginedDisk(root: bench.folder, rule: rule), fate, seed))
   }
 
   func inspection() throws -> ChangeInspection {

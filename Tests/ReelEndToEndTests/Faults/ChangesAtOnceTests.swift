@@ -60,7 +60,7 @@ struct ChangesAtOnceTests {
     expectNothing(try inspection().brokenAtRest())
   }
 
-  @Test("two names of one folder are detected", .enabled(if: MountedDisk.possible.contains(.tmpfs)))
+  @Test("two names of one folder are detected", .needsMounting)
   func oneFolder() async throws {
     let ids = try await published(2)
     let files = FileManager.default

@@ -12,7 +12,7 @@ struct CrashTests {
 
   @Test(
     "a crash after each step of the first, a middle and the last file is recovered from",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases.filter { $0 != .mended }, dyingAt)
+    .needsFailpoints, arguments: IntakeStep.allCases.filter { $0 != .mended }, dyingAt)
   func atStep(step: IntakeStep, count: Int) async throws {
     let bench = try Workbench(reader: .fake, hasPosters: true)
     try bench.addDistinct(6)

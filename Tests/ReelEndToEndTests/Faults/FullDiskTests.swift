@@ -73,7 +73,7 @@ struct FullDiskTests {
     "a log that was not checkpointed can be read, and crashes neither readers nor an open catalog",
     .enabled(
       if: !MountedDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
-    .enabled(if: ReelBinary.hasFailpoints), arguments: MountedDisk.possible, [0, 20, 32])
+    .needsFailpoints, arguments: MountedDisk.possible, [0, 20, 32])
   func log(_ kind: MountedDisk.Kind, kilobytes: Int) async throws {
     let disk = try MountedDisk(kind)
     let library = disk.folder.appendingPathComponent("library").path

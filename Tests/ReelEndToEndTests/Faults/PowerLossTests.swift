@@ -4,7 +4,7 @@ import Testing
 
 /// Power losses: the writes of two runs and the doctor are replayed up to every point, data that was not synced is lost
 /// in several ways, and a run recovers the library from the rest (`ImaginedDisk` states the rules).
-@Suite("After a power loss", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
+@Suite("After a power loss", .shortTime, .serialized, .needsSystemShim)
 struct PowerLossTests {
   static let clips = 3
   /// The number of states on which the real binary is run.
@@ -51,7 +51,7 @@ struct PowerLossTests {
 
   @Test(
     "after a reboot, intents are free once their leases have ended, without the doctor",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: ["intended:2", "uploaded:2", "published:2"])
+    .needsFailpoints, arguments: ["intended:2", "uploaded:2", "published:2"])
   func otherBoot(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(Self.clips)

@@ -29,7 +29,7 @@ struct ProcessesTests {
   /// SQLite's WAL-reset bug in the program itself. `WALResetCampaign` in `ReelLibraryTests` is the campaign.
   @Test(
     "lose no reported post while checkpoints are paused, and all succeed",
-    .enabled(if: SystemShim.isPossible))
+    .needsSystemShim)
   func pausedCheckpoints() async throws {
     let seed = TestSeed.drawn()
     for round in 0..<(TestForm.isLong ? 50 : 1) {
@@ -87,7 +87,7 @@ struct ProcessesTests {
 
   @Test(
     "a process that was stopped past its lease finds its work done when it resumes",
-    .enabled(if: ReelBinary.hasFailpoints),
+    .needsFailpoints,
     arguments: ["intended", "uploaded", "verified", "published"])
   func stopped(step: String) async throws {
     // A process that is stopped within a commit keeps SQLite's lock, and the others wait for it. (The heartbeat may
@@ -167,7 +167,7 @@ struct ProcessesTests {
 
   @Test(
     "clocks that differ by a day, or jump during a run, cause no second post and block nobody",
-    .enabled(if: SystemShim.isPossible),
+    .needsSystemShim,
     arguments: [["86400", "-86400"], ["86400@40", "-86400@40"], ["-7200@25", ""], ["600@30", "-600@60"]])
   func clocks(shifts: [String]) async throws {
     let bench = try Workbench()
@@ -199,7 +199,7 @@ struct ProcessesTests {
   }
 
   @Test(
-    "one that is slow at any step does not block the others for good", .enabled(if: ReelBinary.hasFailpoints),
+    "one that is slow at any step does not block the others for good", .needsFailpoints,
     arguments: ["intended", "uploaded", "published"])
   func slow(step: String) async throws {
     let bench = try Workbench()

@@ -18,7 +18,7 @@ struct ShortageTests {
 
   @Test(
     "the number of descriptors that Reel requires is enough, however many jobs are requested",
-    .enabled(if: !TestForm.isSanitized), arguments: [nil, "16", "64"])
+    .notSanitized, arguments: [nil, "16", "64"])
   func enoughDescriptors(jobs: String?) async throws {
     let bench = try Workbench()
     // Enough files to fill a batch for each lane.
@@ -34,7 +34,7 @@ struct ShortageTests {
 
   /// Whichever call is the first to lack a descriptor, no file is blamed, and the next run ingests all of them. The
   /// parent process has left so many descriptors open that too few are free, although the limit is high enough.
-  @Test("a process with few free descriptors blames no file", .enabled(if: !TestForm.isSanitized))
+  @Test("a process with few free descriptors blames no file", .notSanitized)
   func descriptors() async throws {
     var codes: Set<String> = []
     for most in TestForm.isLong ? [6, 12, 20, 31] + Array(32...42) : [6, 20, 31, 34, 37, 40] {
@@ -70,7 +70,7 @@ struct ShortageTests {
   /// process with a lower limit. Workers have a limit of five. Root is exempt unless it drops that right.
   @Test(
     "readers start while other processes of the user pass descriptors around",
-    .enabled(if: !TestForm.isSanitized), arguments: ["auto", "strict"])
+    .notSanitized, arguments: ["auto", "strict"])
   func descriptorsOnTheirWay(isolation: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
@@ -85,13 +85,13 @@ struct ShortageTests {
     let rights = ["/usr/bin/setpriv", "--bounding-set=-sys_resource,-sys_admin"]
     let outcome = try await run(
       bench, limit: ":", ["ingest", "clips", "--jobs", "2", "--isolation", isolation],
-      through: (Self.isRoot ? rights : []) + ["/usr/bin/env", "python3", "-c", fill])
+      through: (OtherUser.isRoot ? rights : []) + ["/usr/bin/env", "python3", "-c", fill])
     #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
   }
 
   /// A limit on file sizes ends no process: the failed write is reported. A sanitizer's own files exceed the limit.
   @Test(
-    "a limit on file sizes is an error", .enabled(if: !TestForm.isSanitized), arguments: [1, 8, 100])
+    "a limit on file sizes is an error", .notSanitized, arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -107,14 +107,13 @@ struct ShortageTests {
 
   /// Runs the program as a user with a limit on processes, including threads. Root has no such limit.
   private static let unprivileged = OtherUser.launcher(of: 65533)
-  private static let isRoot = geteuid() == 0
 
   /// Ends a process that hangs, which counts as a failure.
   private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
 
   @Test(
-    "a process that may start few threads says so and ends", .enabled(if: !TestForm.isSanitized),
-    .enabled(if: !isRoot || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
+    "a process that may start few threads says so and ends", .notSanitized,
+    .needsNoRoot)
   func threads() async throws {
     var words: Set<Bool> = []
     for most in [1, 2, 4, 8, 12, 16] {
@@ -124,7 +123,7 @@ struct ShortageTests {
       for folder in [bench.folder, bench.clips] { chmod(folder.path, 0o777) }
       let outcome = try await run(
         bench, limit: ":", ["ingest", "clips", "--jobs", "8"],
-        through: Self.patience + (Self.isRoot ? Self.unprivileged : []) + [
+        through: Self.patience + (OtherUser.isRoot ? Self.unprivileged : []) + [
           "/usr/bin/prlimit", "--nproc=\(most)",
         ])
       let place: Comment = "\(most): \(outcome.status) \(outcome.output) \(outcome.errors)"
@@ -138,7 +137,7 @@ struct ShortageTests {
   /// The limits are in kilobytes. A thread reserves 72 MB of address space unless told to use less.
   @Test(
     "a process with little address space copes with it, or says so and ends",
-    .enabled(if: !TestForm.isSanitized), arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
+    .notSanitized, arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
   func addressSpace(kilobytes: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(30)

@@ -8,7 +8,7 @@ import Testing
 struct SyncTests {
   @Test(
     "an object named by a dead process is synced with its folder before it becomes a post",
-    .enabled(if: Strace.isPossible && ReelBinary.hasFailpoints))
+    .needsStrace, .needsFailpoints)
   func foundObject() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -25,7 +25,7 @@ struct SyncTests {
 
   @Test(
     "a site's pages and media are synced before the index that refers to them",
-    .enabled(if: Strace.isPossible), arguments: ["in-place", "link", "copy"])
+    .needsStrace, arguments: ["in-place", "link", "copy"])
   func site(media: String) async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(2)

@@ -5,7 +5,7 @@ import Testing
 /// Every system call that Reel makes on its files fails once, or is the last of its process: the nth call of the
 /// process, for every n that a complete run reaches. The short form draws one n for each.
 @Suite(
-  "When a system call fails", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
+  "When a system call fails", .shortTime, .serialized, .needsSystemShim)
 struct SystemErrorTests {
   static let clips = 2
 

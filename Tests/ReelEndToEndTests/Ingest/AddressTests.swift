@@ -69,7 +69,7 @@ struct AddressTests {
   }
 
   @Test(
-    "of 2 GB at most 1 MB is read, in 6 requests", .enabled(if: FFmpegProgram.path != nil),
+    "of 2 GB at most 1 MB is read, in 6 requests", .needsFFmpeg,
     arguments: [true, false])
   func large(_ indexFirst: Bool) async throws {
     let bench = try Workbench()
@@ -108,7 +108,7 @@ struct AddressTests {
     await server.stop()
   }
 
-  @Test("an object that changes fails with sourceChanged", .enabled(if: FFmpegProgram.path != nil))
+  @Test("an object that changes fails with sourceChanged", .needsFFmpeg)
   func changes() async throws {
     let bench = try Workbench()
     let large = try Self.large("large.mp4", in: bench.folder, indexFirst: false)

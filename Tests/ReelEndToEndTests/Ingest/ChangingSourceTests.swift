@@ -3,16 +3,9 @@ import Glibc
 import ReelTestSupport
 import Testing
 
-/// A file system in memory, where a write through a mapping changes no timestamp. The same holds on a disk while the
-/// page is already dirty.
-private enum MemoryFolder {
-  static let path = "/dev/shm"
-  static let isThere = access(path, W_OK) == 0
-}
-
 /// A source that is changed during a run, without a trace in its timestamps.
 @Suite(
-  "A source that changes", .enabled(if: ReelBinary.hasFailpoints && MemoryFolder.isThere),
+  "A source that changes", .needsFailpoints, .needsSharedMemory,
   .shortTime)
 struct ChangingSourceTests {
   /// A file mapped for writing.
@@ -42,7 +35,7 @@ struct ChangingSourceTests {
   func mapped(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    let clip = URL(filePath: MemoryFolder.path).appendingPathComponent("reel-test-\(UUID().uuidString).mp4")
+    let clip = URL(filePath: SharedMemory.path).appendingPathComponent("reel-test-\(UUID().uuidString).mp4")
     defer { try? FileManager.default.removeItem(at: clip) }
     try FileManager.default.copyItem(at: bench.clips.appendingPathComponent("clip-00000.mp4"), to: clip)
     let mapping = try Mapping(clip)
@@ -72,7 +65,7 @@ struct ChangingSourceTests {
 }
 
 /// Files that a run uses are removed while it runs.
-@Suite("A library that changes", .enabled(if: ReelBinary.hasFailpoints), .shortTime)
+@Suite("A library that changes", .needsFailpoints, .shortTime)
 struct ChangingLibraryTests {
   enum Loss: String, CaseIterable, CustomTestStringConvertible {
     case catalogRemoved, mediaMoved, libraryMoved

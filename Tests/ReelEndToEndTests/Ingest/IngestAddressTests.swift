@@ -109,7 +109,7 @@ struct IngestAddressTests {
   func web(_ hasRanges: Bool) async throws {
     let bench = try Workbench()
     let object = try Self.video(1, padding: 6 << 20)
-    guard case .bytes(let whole) = object.content else { return }
+    let whole = try #require(object.bytes)
     let server = try await ObjectServer.start(["clip.mp4": object]) { request in
       hasRanges
         ? nil : .reply(200, headers: [("ETag", "\"w\""), ("Content-Length", "\(whole.count)")], body: whole)
@@ -137,7 +137,7 @@ struct IngestAddressTests {
   func endless() async throws {
     let bench = try Workbench()
     let object = try Self.video(1, padding: 6 << 20)
-    guard case .bytes(let whole) = object.content else { return }
+    let whole = try #require(object.bytes)
     let server = try await ObjectServer.start([:]) { request in
       guard request.method == "GET", request.header("Range") == nil else {
         return .reply(200, headers: [("Content-Length", "\(whole.count)")], body: whole)
@@ -160,7 +160,7 @@ struct IngestAddressTests {
   func refusedHead(_ status: Int) async throws {
     let bench = try Workbench()
     let object = try Self.video(1, padding: 6 << 20)
-    guard case .bytes(let whole) = object.content else { return }
+    let whole = try #require(object.bytes)
     let server = try await ObjectServer.start([:]) { request in
       if request.method == "GET" { return .reply(200, headers: [("ETag", "\"a\"")], body: whole) }
       // Like the reply for a page that is generated while it is sent.

@@ -130,10 +130,10 @@ struct MovedLibraryTests {
 
   @Test(
     "if an older library can't be migrated because it is read-only, the message says what to do",
-    .enabled(if: SmallDisk.isPossible))
+    .needsMounting)
   func readOnly() async throws {
     let old = try OldLibrary()
-    let disk = try #require(SmallDisk(kilobytes: 4000))
+    let disk = try #require(TinyDisk(kilobytes: 4000))
     let library = disk.path + "/l"
     try FileManager.default.copyItem(atPath: old.bench.library.path, toPath: library)
     #expect(disk.makeReadOnly())
@@ -190,7 +190,7 @@ struct MovedLibraryTests {
   }
 
   @Test(
-    "a kill during the migration of an older library loses nothing", .enabled(if: ReelBinary.hasFailpoints),
+    "a kill during the migration of an older library loses nothing", .needsFailpoints,
     arguments: ["catalogOpened", "catalogSchemaWritten", "catalogMigrated"])
   func killed(_ place: String) async throws {
     let old = try OldLibrary(former: URL(fileURLWithPath: "/nowhere/library"))

@@ -134,7 +134,7 @@ struct OtherStoreTests {
 
   @Test(
     "`reel doctor --fix` withdraws and removes nothing in an emulator that stands for a real bucket",
-    .enabled(if: ReelBinary.hasFailpoints))
+    .needsFailpoints)
   func firebase() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(1)

@@ -80,7 +80,7 @@ struct PostersOfPostsTests {
 
   @Test(
     "a killed run's poster is used by the next run's post if its bytes are the same, and removed otherwise",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: [[], ["--poster-size", "64"], ["--posters", "none"]])
+    .needsFailpoints, arguments: [[], ["--poster-size", "64"], ["--posters", "none"]])
   func afterCrash(_ change: [String]) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -107,7 +107,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "an abandoned intent takes its poster along", .enabled(if: ReelBinary.hasFailpoints))
+    "an abandoned intent takes its poster along", .needsFailpoints)
   func stale() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
@@ -195,7 +195,7 @@ struct PostersOfPostsTests {
   }
 
   @Test(
-    "after a kill, the next run continues under the same names", .enabled(if: ReelBinary.hasFailpoints),
+    "after a kill, the next run continues under the same names", .needsFailpoints,
     arguments: ["groupCommitted:2", "objectNamed:2", "folderSynced:1", "groupWritten:3"])
   func missingAndKilled(_ place: String) async throws {
     let bench = try await unpostered()
@@ -211,7 +211,7 @@ struct PostersOfPostsTests {
     if names.count > 3 { #expect(whole.named == names) }
   }
 
-  @Test("interrupted, it ends soon and holds nothing", .enabled(if: ReelBinary.hasFailpoints))
+  @Test("interrupted, it ends soon and holds nothing", .needsFailpoints)
   func missingInterrupted() async throws {
     let bench = try await unpostered()
     let running = try ReelBinary.start(
@@ -242,27 +242,31 @@ struct PostersOfPostsTests {
 
   @Test(
     "while it makes posters, no other process takes them, and their store is not moved",
-    .enabled(if: ReelBinary.hasFailpoints))
+    .needsFailpoints)
   func missingBesideOthers() async throws {
     let bench = try await unpostered()
+    let elsewhere = bench.folder.appendingPathComponent("elsewhere")
+    try FileManager.default.copyItem(at: Workbench.sample("clips/silent.mp4"), to: elsewhere)
     let store = bench.folder.appendingPathComponent("store")
-    try bench.add("clips/silent.mp4")
-    #expect(try await bench.reel("ingest", "clips", "--to", store.path).status == 0)
+    #expect(try await bench.reel("ingest", "elsewhere", "--to", store.path).status == 0)
     let running = try ReelBinary.start(
       ["poster", "--missing", "--library", bench.library.path], in: bench.folder,
       environment: ["REEL_FAILPOINT": "uploadBegun:1=stop"])
     try await running.untilStopped()
     #expect(try await bench.reel("doctor", "--fix", "--grace", "0").status == 0)
+    // It holds the posters of the library's own store.
     let beside = try await bench.reel("poster", "--missing")
-    #expect(beside.status == 0, "\(beside)")
-    let new = bench.folder.appendingPathComponent("new")
-    try FileManager.default.copyItem(at: store, to: new)
-    let isOfStore = try LibraryInspection(library: bench.library).named.count > 8
-    let relocated = try await bench.reel("relocate", store.path, new.path)
+    #expect(beside.status == 0 && beside.output.contains("1 poster made"), "\(beside)")
+    for (folder, isHeld) in [(bench.media, true), (store, false)] {
+      let new = bench.folder.appendingPathComponent("new \(folder.lastPathComponent)")
+      try FileManager.default.copyItem(at: folder, to: new)
+      let relocated = try await bench.reel("relocate", folder.path, new.path)
+      #expect(relocated.status == (isHeld ? 1 : 0), "\(relocated)")
+      #expect(relocated.errors.contains("wait until it has ended") == isHeld, "\(relocated)")
+    }
     running.send(SIGCONT)
     let outcome = try await running.outcome()
-    #expect(outcome.status == 0 || relocated.status == 0, "\(outcome) \(relocated) \(isOfStore)")
-    #expect(try await bench.reel("poster", "--missing").status == 0)
+    #expect(outcome.status == 0 && outcome.output.contains("3 posters made"), "\(outcome)")
     #expect(try await bench.reel("verify", "--read").status == 0)
     #expect(try await feed(bench).allSatisfy { $0.poster != nil })
   }

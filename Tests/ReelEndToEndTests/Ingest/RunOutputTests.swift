@@ -310,7 +310,7 @@ struct InterruptionTests {
     expectNothing(try whole.brokenAfterCompletion())
   }
 
-  @Test("two signals end a run at once, and nothing is lost", .enabled(if: ReelBinary.hasFailpoints))
+  @Test("two signals end a run at once, and nothing is lost", .needsFailpoints)
   func twice() async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)

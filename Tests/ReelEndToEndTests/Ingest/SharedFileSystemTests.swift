@@ -4,7 +4,7 @@ import Testing
 
 /// Folders that several machines share. Another kernel is simulated by a boot id of its own and by locks that no other
 /// process sees.
-@Suite("Shared file systems", .shortTime, .enabled(if: SystemShim.isPossible))
+@Suite("Shared file systems", .shortTime, .needsSystemShim)
 struct SharedFileSystemTests {
   #if DEBUG
     @Test("of two machines that store into one folder, neither removes what the other is writing")

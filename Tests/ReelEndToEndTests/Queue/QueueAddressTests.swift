@@ -268,9 +268,7 @@ struct RealQueueTests {
       #expect(try enqueued.status == 0 && enqueued.object()["new"] as? Int == new, "\(enqueued)")
     }
     // The object is overwritten. This server really answers If-Match.
-    let other = try QueueAddressTests.video(7)
-    guard case .bytes(let bytes) = other.content else { return }
-    try await source.put(bytes, as: "in/é faststart.mp4")
+    try await source.put(try #require(try QueueAddressTests.video(7).bytes), as: "in/é faststart.mp4")
     let work = try await fleet.reel(
       ["work", "--to", store.address + "/media", "--jobs", "2"], environment: environment)
     #expect(try work.status == 3 && fleet.codes() == ["sourceChanged"], "\(work)")

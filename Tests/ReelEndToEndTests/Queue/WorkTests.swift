@@ -177,7 +177,7 @@ import Testing
     #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 12)
   }
 
-  @Test(.enabled(if: OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
+  @Test(.needsOtherUser)
   func filesThatTheirOwnerLetsNobodyReadEndNoWorker() async throws {
     let fleet = try await Fleet(13)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)

@@ -75,7 +75,7 @@ struct FirebaseTests {
 
   @Test(
     "after a kill at any step, the same command completes everything: one object and document each",
-    .enabled(if: ReelBinary.hasFailpoints),
+    .needsFailpoints,
     arguments: ["intended", "uploaded", "verified", "recorded", "published", "told"], [1, 3])
   func killed(_ step: String, _ nth: Int) async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
@@ -161,7 +161,7 @@ struct FirebaseTests {
     }
   }
 
-  @Test("the doctor removes the document before the object", .enabled(if: ReelBinary.hasFailpoints))
+  @Test("the doctor removes the document before the object", .needsFailpoints)
   func doctor() async throws {
     let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(1)

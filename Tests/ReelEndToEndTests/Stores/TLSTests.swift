@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(
-  "the binary, over TLS", .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
+  "the binary, over TLS", .needsOpenSSL,
   .shortTime)
 struct TLSTests {
   private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"]

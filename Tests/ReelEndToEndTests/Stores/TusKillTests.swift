@@ -1,15 +1,10 @@
 import Foundation
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
-/// The first python3 that is installed.
-private enum Python {
-  static let path: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
-}
-
 /// `kill -9` in the middle of an upload to a tus server, and then the same command again.
-@Suite(.enabled(if: Python.path != nil, "SKIPPED: there is no python3"))
+@Suite(.needsPython)
 struct TusKillTests {
   /// The number of bytes in a part, as stated in docs/tus.md.
   private static let part = 8 << 20
@@ -69,7 +64,7 @@ struct TusKillTests {
       let output = folder.folder.appendingPathComponent("said")
       try Data().write(to: output)
       let process = Process()
-      process.executableURL = URL(fileURLWithPath: Python.path ?? "")
+      process.executableURL = URL(fileURLWithPath: PythonProgram.path ?? "")
       process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/fake.py").path]
       process.standardOutput = try FileHandle(forWritingTo: output)
       let input = try Spawning.start(process)
@@ -112,7 +107,8 @@ struct TusKillTests {
         print(urllib.request.urlopen(sys.argv[1], body).read().decode())
         """
       let asked = try await ReelBinary.runProgram(
-        Python.path ?? "", ["-c", script, "http://127.0.0.1:\(port)/\(path)"] + (body.map { [$0] } ?? []),
+        PythonProgram.path ?? "",
+        ["-c", script, "http://127.0.0.1:\(port)/\(path)"] + (body.map { [$0] } ?? []),
         in: folder.folder)
       try #require(asked.status == 0, "\(asked.errors)")
       return asked.output

@@ -63,7 +63,7 @@ struct ImaginedDisk {
   }
 
   private let root: String
-  private let rule: Rule
+  let rule: Rule
   private let otherDisk: String?
   private var nodes: [Node] = [Node(isFolder: true, isElsewhere: false)]
   private var names: [Place: Int] = [:]

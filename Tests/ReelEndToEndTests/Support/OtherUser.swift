@@ -5,6 +5,8 @@ import Glibc
 enum OtherUser {
   static let id: uid_t = 65534
 
+  static let isRoot = geteuid() == 0
+
   static let launcher = launcher(of: id)
 
   /// The command that runs a program as the user `id`.
@@ -14,7 +16,7 @@ enum OtherUser {
 
   /// Whether these tests may start programs as another user, who may execute the built programs.
   static let mayRunReel: Bool = {
-    guard geteuid() == 0, let setpriv = launcher.first else { return false }
+    guard isRoot, let setpriv = launcher.first else { return false }
     return [ReelBinary.url, ReelBinary.folder.appendingPathComponent("reel-probe-worker")].allSatisfy {
       program in
       let process = Process()
@@ -26,6 +28,4 @@ enum OtherUser {
       return process.terminationStatus == 0
     }
   }()
-
-  static let isNeeded: String = "it takes root, and a checkout that other users can reach"
 }

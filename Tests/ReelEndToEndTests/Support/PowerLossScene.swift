@@ -4,13 +4,12 @@ import Testing
 
 /// A library with a recorded history: a run that was killed, a complete one, and the doctor's.
 struct PowerLossScene {
-  private(set) var record: DiskRecord
+  var record: DiskRecord { replay.record }
+  private var replay: DiskReplay
   private let bench: Workbench
   private let clips: Int
   /// The posts that were reported before the power loss.
   private var announced: Set<String> = []
-  /// The disk as far as it has been replayed. The next cut is usually a little later.
-  private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
 
   /// - Parameter fault: `REEL_SHIM_FAULT` for the first run, which is then not killed.
   init(clips: Int, fault: String? = nil) async throws {
@@ -29,7 +28,7 @@ struct PowerLossScene {
     let environment = try await SystemShim.environment(root: bench.folder, recording)
     let doctor = try await bench.reel("doctor", "--fix", environment: environment)
     #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors)")
-    record = try DiskRecord(log)
+    replay = DiskReplay(try DiskRecord(log))
     // Waits for leases to end. On a fast machine, recovery would otherwise come sooner.
     try await Task.sleep(for: .milliseconds(1_100))
     try FileManager.default.removeItem(at: log)
@@ -37,8 +36,7 @@ struct PowerLossScene {
 
   /// Removes the syncs of matching paths, as if the process had not made them.
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
-    played = nil
-    record.forgetSyncs(isForgotten)
+    replay.forgetSyncs(isForgotten)
   }
 
   /// Replaces the library by what survives a power loss after the first `cut` steps.
@@ -46,13 +44,8 @@ struct PowerLossScene {
     throws
   {
     try? FileManager.default.removeItem(at: bench.library)
-    var (disk, steps) = (ImaginedDisk(root: bench.folder, rule: rule), 0)
-    if let played, played.rule == rule, played.steps <= cut { (disk, steps) = (played.disk, played.steps) }
-    for step in record.steps[steps..<cut] { disk.play(step) }
-    played = (disk, rule, cut)
-    var generator = SplitMix64(seed: seed)
-    try disk.leave(fate, &generator)
-    announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
+    let disk = ImaginedDisk(root: bench.folder, rule: rule)
+    announced = Announcements(try replay.cutPower(after: cut, on: disk, fate, seed)).keys
   }
 
   /// Returns the violations before any process has touched the library.

@@ -17,15 +17,14 @@ struct WatchPowerLossScene {
   private static let videos = (0..<4).map { String(format: "clip-%05d.mp4", $0) }
   private static let others = ["clip-00001.json", "no.mp4"]
 
-  private(set) var record: DiskRecord
+  var record: DiskRecord { replay.record }
+  private var replay = DiskReplay(DiskRecord())
   private let bench: Workbench
   private let way: Way
   /// What existed before, durably: files by their paths, nil for a folder.
   private let before: [(path: String, bytes: Data?)]
   /// The posts that were reported before the power loss.
   private var announced: Set<String> = []
-  /// The disk as far as it has been replayed. The next cut is usually a little later.
-  private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
 
   init(_ way: Way) async throws {
     self.way = way
@@ -43,11 +42,10 @@ struct WatchPowerLossScene {
     }
     self.before = before
     let log = bench.folder.appendingPathComponent("record")
-    record = DiskRecord()
     try await watch(
       ["--events", "-"], environment: ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
     ) { true }
-    record = try DiskRecord(log)
+    replay = DiskReplay(try DiskRecord(log))
     // Otherwise recovery would come sooner than the last lease ends.
     try await Task.sleep(for: .milliseconds(1_100))
   }
@@ -80,8 +78,7 @@ struct WatchPowerLossScene {
   // MARK: The power loss
 
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
-    played = nil
-    record.forgetSyncs(isForgotten)
+    replay.forgetSyncs(isForgotten)
   }
 
   /// Whether the step removes a file's name from the watched folder.
@@ -101,17 +98,10 @@ struct WatchPowerLossScene {
     for name in ["clips", "out", "disk", "library", "record", "events.jsonl"] {
       try? FileManager.default.removeItem(at: bench.folder.appendingPathComponent(name))
     }
-    var (disk, steps) = (
-      ImaginedDisk(
-        root: bench.folder, rule: rule, otherDisk: bench.folder.appendingPathComponent("disk").path,
-        holding: before), 0
-    )
-    if let played, played.rule == rule, played.steps <= cut { (disk, steps) = (played.disk, played.steps) }
-    for step in record.steps[steps..<cut] { disk.play(step) }
-    played = (disk, rule, cut)
-    var generator = SplitMix64(seed: seed)
-    try disk.leave(fate, &generator)
-    announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
+    let disk = ImaginedDisk(
+      root: bench.folder, rule: rule, otherDisk: bench.folder.appendingPathComponent("disk").path,
+      holding: before)
+    announced = Announcements(try replay.cutPower(after: cut, on: disk, fate, seed)).keys
   }
 
   /// Returns the violations before any process has touched the library.

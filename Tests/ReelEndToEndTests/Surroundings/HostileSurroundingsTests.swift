@@ -8,12 +8,12 @@ import Testing
 struct HostileSurroundingsTests {
   @Test(
     "with a store that fills up midway, what fits is published, and the rest once there is space",
-    .enabled(if: SmallDisk.isPossible))
+    .needsMounting)
   func fullStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
     let size = try Data(contentsOf: Workbench.sample("clips/faststart.mp4")).count
-    let disk = try #require(SmallDisk(kilobytes: size * 4 / 1024 + 24))
+    let disk = try #require(TinyDisk(kilobytes: size * 4 / 1024 + 24))
     let store = disk.path + "/store"
     let first = try await bench.reel("ingest", "clips", "--to", store)
     #expect([1, 3].contains(first.status), "\(first.errors)")
@@ -32,11 +32,11 @@ struct HostileSurroundingsTests {
 
   @Test(
     "with a library on a disk that fills up, no post is lost, and the run ends with a clear error",
-    .enabled(if: SmallDisk.isPossible), arguments: [40, 120, 200, 280, 400])
+    .needsMounting, arguments: [40, 120, 200, 280, 400])
   func fullLibrary(kilobytes: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
-    let disk = try #require(SmallDisk(kilobytes: kilobytes))
+    let disk = try #require(TinyDisk(kilobytes: kilobytes))
     let library = URL(fileURLWithPath: disk.path + "/library")
     func ingest() async throws -> ReelBinary.Outcome {
       try await ReelBinary.run(["ingest", "clips", "--library", library.path], in: bench.folder)
@@ -57,7 +57,7 @@ struct HostileSurroundingsTests {
 
   @Test(
     "files in a folder that may not be listed are published, each with the sidecar of its exact name",
-    .enabled(if: geteuid() != 0 || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
+    .needsNoRoot)
   func unlistableFolder() async throws {
     let bench = try Workbench()
     for (place, name) in ["clip", "caf\u{E9}", "the\u{301}"].enumerated() {
@@ -82,11 +82,11 @@ struct HostileSurroundingsTests {
   }
 
   @Test(
-    "with a read-only store nothing is published, and it says why", .enabled(if: SmallDisk.isPossible))
+    "with a read-only store nothing is published, and it says why", .needsMounting)
   func readOnlyStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
-    let disk = try #require(SmallDisk(kilobytes: 4000))
+    let disk = try #require(TinyDisk(kilobytes: 4000))
     #expect(disk.makeReadOnly())
     let outcome = try await bench.reel("ingest", "clips", "--to", disk.path + "/store")
     #expect(
@@ -133,35 +133,5 @@ struct HostileSurroundingsTests {
       try? (base + Data([0, 0, 0, 16]) + Data("free".utf8) + Data(String(format: "%08d", number).utf8))
         .write(to: file)
     }
-  }
-}
-
-/// A file system of a few kilobytes in memory, for tests that may mount one.
-final class SmallDisk {
-  let path: String
-
-  /// Returns nil if this process may not mount.
-  init?(kilobytes: Int) {
-    path = NSTemporaryDirectory() + "/reel-disk-\(UUID().uuidString)"
-    guard mkdir(path, 0o700) == 0 else { return nil }
-    guard mount("tmpfs", path, "tmpfs", 0, "size=\(kilobytes)k,mode=700") == 0 else {
-      rmdir(path)
-      return nil
-    }
-  }
-
-  deinit {
-    umount2(path, Int32(MNT_DETACH))
-    rmdir(path)
-  }
-
-  static let isPossible = SmallDisk(kilobytes: 64) != nil
-
-  func makeReadOnly() -> Bool {
-    mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0
-  }
-
-  func grow(kilobytes: Int) -> Bool {
-    mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(kilobytes)k") == 0
   }
 }

@@ -51,7 +51,7 @@ struct InheritedSignalsTests {
   }
 
   @Test(
-    "a signal that was blocked still ends a run", .enabled(if: ReelBinary.hasFailpoints),
+    "a signal that was blocked still ends a run", .needsFailpoints,
     arguments: [SIGINT, SIGTERM, SIGHUP])
   func blocked(signal: Int32) async throws {
     let bench = try Workbench()

@@ -16,7 +16,7 @@ struct StandardDescriptorTests {
 
   /// Otherwise messages for stderr would be written into whatever file has its number.
   @Test(
-    "none of Reel's own files gets a standard descriptor's number", .enabled(if: Strace.isPossible),
+    "none of Reel's own files gets a standard descriptor's number", .needsStrace,
     arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
   func numbers(closing: String) async throws {
     let bench = try Workbench()

@@ -28,7 +28,8 @@ struct WithoutProcTests {
 
   /// Reel opens videos through /proc, and libdispatch, on which everything runs, terminates a process that lacks it.
   @Test(
-    "a command says that it needs /proc, and does not end as if it had succeeded", .enabled(if: isPossible),
+    "a command says that it needs /proc, and does not end as if it had succeeded",
+    .enabled(if: isPossible, "needs the right to unmount /proc"),
     arguments: [
       ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["probe", "clips"], ["validate", "clips"],
       ["lock", "clips"], ["feed"], ["status"], ["doctor"], ["verify"], ["version"],
@@ -43,7 +44,9 @@ struct WithoutProcTests {
   }
 
   /// libdispatch would terminate it in the middle of its work.
-  @Test("the /proc of another PID namespace is none", .enabled(if: isPossible))
+  @Test(
+    "the /proc of another PID namespace is none",
+    .enabled(if: isPossible, "needs the right to unmount /proc"))
   func othersProc() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -54,7 +57,9 @@ struct WithoutProcTests {
     #expect(outcome.errors.contains("another PID namespace"), "\(outcome.errors)")
   }
 
-  @Test("a worker in the working folder is not started", .enabled(if: isPossible))
+  @Test(
+    "a worker in the working folder is not started",
+    .enabled(if: isPossible, "needs the right to unmount /proc"))
   func workerOfTheFolder() async throws {
     let bench = try Workbench()
     let file = bench.folder.appendingPathComponent("reel-probe-worker")
@@ -65,7 +70,9 @@ struct WithoutProcTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("started").path))
   }
 
-  @Test("help still works, and an unknown command is still an error", .enabled(if: isPossible))
+  @Test(
+    "help still works, and an unknown command is still an error",
+    .enabled(if: isPossible, "needs the right to unmount /proc"))
   func words() async throws {
     let bench = try Workbench()
     for words in [["help"], ["--help"], ["ingest", "--help"]] {

@@ -4,7 +4,7 @@ import Testing
 
 /// Power losses while a watch moves or removes ingested files, as in ``PowerLossTests``.
 @Suite(
-  "After a power loss under a watch", .shortTime, .notQuick, .serialized, .enabled(if: SystemShim.isPossible))
+  "After a power loss under a watch", .shortTime, .notQuick, .serialized, .needsSystemShim)
 struct WatchPowerLossTests {
   /// The number of states, for each way and rule, on which the real binary is run: 504 in all in the long form.
   private static let broughtUp = TestForm.isLong ? 84 : 2

@@ -175,19 +175,9 @@ struct WatchTests {
     case move, delete, reject, otherDisk
   }
 
-  /// A path on another file system than that of the clips; nil if there is none.
-  private static var otherDisk: String? {
-    let temporary = FileManager.default.temporaryDirectory.path
-    var (own, other) = (stat(), stat())
-    guard stat(temporary, &own) == 0, stat("/dev/shm", &other) == 0, own.st_dev != other.st_dev else {
-      return nil
-    }
-    return "/dev/shm/reel-watch-\(UUID().uuidString)"
-  }
-
   @Test(
     "killed at each step of a file's disposal, the file is one post, and never gone without one",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: FileDisposal.Step.allCases)
+    .needsFailpoints, .needsOtherFileSystem, arguments: FileDisposal.Step.allCases)
   func killedAtStep(step: FileDisposal.Step) async throws {
     for way in Way.allCases {
       for count in TestForm.isLong ? [1, 2, 3, 4, 6] : [2] {
@@ -200,7 +190,7 @@ struct WatchTests {
   }
 
   /// 500 rounds in the long form, or `REEL_KILLS`.
-  @Test("the same holds if it is killed at any moment")
+  @Test("the same holds if it is killed at any moment", .needsOtherFileSystem)
   func killedAtAnyMoment() async throws {
     let seed = TestSeed.drawn()
     var draws = SplitMix64(seed: seed)
@@ -233,8 +223,9 @@ struct WatchTests {
       try scene.bench.write("no \(number)", to: "no \(number).mp4")
     }
     let before = scene.files("clips")
-    let target = way == .otherDisk ? Self.otherDisk : scene.bench.folder.path + "/done"
-    guard let target else { return }
+    let target =
+      way == .otherDisk
+      ? "\(SharedMemory.path)/reel-watch-\(UUID().uuidString)" : scene.bench.folder.path + "/done"
     defer { try? FileManager.default.removeItem(atPath: target) }
     let arguments =
       ["--after", way == .delete ? "delete" : "move:\(target)"] + ["--reject", "move:\(target)"]

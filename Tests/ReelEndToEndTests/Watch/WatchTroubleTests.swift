@@ -14,7 +14,7 @@ struct WatchTroubleTests {
 
   @Test(
     "a file that changes while it is ingested settles again, and nothing fails",
-    .enabled(if: ReelBinary.hasFailpoints))
+    .needsFailpoints)
   func changes() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--settle", "0.3"], environment: ["REEL_FAILPOINT": "bytesWritten=stop"])
@@ -119,7 +119,7 @@ struct WatchTroubleTests {
 
   @Test(
     "if the system can't say who has a file open, a file that was not seen being closed stays",
-    .enabled(if: OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
+    .needsOtherUser)
   func otherUser() async throws {
     let scene = try WatchScene(reader: .real)
     for path in [scene.bench.folder.path, scene.bench.clips.path] { try #require(chmod(path, 0o777) == 0) }
@@ -177,7 +177,7 @@ struct WatchTroubleTests {
 
   @Test(
     "on a shared file system files stay, unless the user says that they count as closed",
-    .enabled(if: SystemShim.isPossible), arguments: [false, true])
+    .needsSystemShim, arguments: [false, true])
   func sharedDisposal(presumes: Bool) async throws {
     let scene = try WatchScene()
     let shim = try await SystemShim.environment(
@@ -226,13 +226,12 @@ struct WatchTroubleTests {
 
   // MARK: Files known by their status only
 
-  @Test("a duplicate is read before it is deleted, whatever its file status says")
+  @Test("a duplicate is read before it is deleted, whatever its file status says", .needsSharedMemory)
   func changedWithoutTrace() async throws {
     let scene = try WatchScene(reader: .real)
     // Only in memory can a page that was written to be written to again without a trace.
-    let folder = "/dev/shm/reel-test-\(UUID().uuidString)"
-    guard (try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)) != nil
-    else { return }
+    let folder = "\(SharedMemory.path)/reel-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let (path, bytes) = (folder + "/a.mp4", try WatchScene.video(1))
     try bytes.write(to: URL(filePath: path))
@@ -357,9 +356,13 @@ struct WatchTroubleTests {
     try await watch.until { try scene.posts() == 1 }
     // The new worker has another version of the wire format.
     try install("printf 'REEL\\377' >&3; exec /bin/sleep 1000")
-    // The old worker ends when it has been idle for a while.
-    try await Task.sleep(for: .seconds(5))
-    try scene.bench.addDistinct(1, from: 1)
+    // The old worker, which reads files until then, ends when it has been idle for a while.
+    var count = 1
+    while watch.process.isRunning {
+      try await Task.sleep(for: .seconds(3))
+      try scene.bench.addDistinct(1, from: count)
+      count += 1
+    }
     let outcome = try await watch.outcome()
     #expect(outcome.status == 1, "\(outcome)")
     #expect(outcome.errors.contains("if Reel was updated while this ran, start it again"), "\(outcome)")
@@ -381,7 +384,7 @@ struct WatchTroubleTests {
 
   @Test(
     "if the system can watch no more folders, they are polled, with a notice",
-    .enabled(if: hasNamespaces, "SKIPPED: no user namespaces"),
+    .enabled(if: hasNamespaces, "no user namespaces"),
     arguments: [("max_inotify_watches", 1), ("max_inotify_instances", 0)])
   func limits(_ limit: String, _ most: Int) async throws {
     let scene = try WatchScene(reader: .real)
@@ -407,7 +410,7 @@ struct WatchTroubleTests {
 
   @Test(
     "events lost to an overflow of the system's queue are made up for by a new scan, with a notice",
-    .enabled(if: mostEvents <= 200_000, "SKIPPED: the queue is too long to be filled"))
+    .enabled(if: mostEvents <= 200_000, "the queue is too long to be filled"))
   func overflow() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--settle", "0.2"])
@@ -439,7 +442,7 @@ struct WatchTroubleTests {
   }
 
   @Test(
-    "a shared file system is polled without being asked", .enabled(if: SystemShim.isPossible),
+    "a shared file system is polled without being asked", .needsSystemShim,
     arguments: [("NFS", "0x6969"), ("SMB", "0xfe534d42"), ("CIFS", "0xff534d42"), ("FUSE", "0x65735546")])
   func shared(_ name: String, _ type: String) async throws {
     let scene = try WatchScene()
@@ -461,7 +464,7 @@ struct WatchTroubleTests {
 
   @Test(
     "on a real FUSE file system, others' files are noticed; those that can't be moved safely stay",
-    .enabled(if: rclone != nil, "SKIPPED: no rclone, fusermount3 or /dev/fuse"))
+    .enabled(if: rclone != nil, "no rclone, fusermount3 or /dev/fuse"))
   func mounted() async throws {
     let scene = try WatchScene(reader: .real)
     let beneath = scene.bench.folder.appendingPathComponent("beneath")

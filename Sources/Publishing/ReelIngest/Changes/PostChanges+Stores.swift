@@ -580,7 +580,7 @@ final class OpenStores: Sendable {
 
 extension FileFailure {
   static var changeCancelled: FileFailure {
-    FileFailure(code: .cancelled, message: "interrupted before it was changed; run the same command again")
+    FileFailure(code: .cancelled, message: "interrupted before it was changed; try again")
   }
 
   static var takenOver: FileFailure {
