@@ -50,6 +50,14 @@ struct MissingPicturesTests {
     ).allBytes
   }
 
+  /// One picture of 250: the others come at the rate that they state.
+  @Test func oneMissingPictureIsNotAnotherRate() throws {
+    guard let whole = try Self.stream(10, "mpeg2video", bitRate: 300) else { return }
+    let made = Self.without(4.02..<4.06, of: whole)
+    #expect(made.pictures == 249)
+    for media in try bothWays(made.bytes) { #expect(media.video?.frameRate?.description == "25/1") }
+  }
+
   /// The whole file is read: gaps shorter and longer than a jump of the clock.
   @Test(arguments: ["libx264", "mpeg2video"]) func inASmallFile(encoder: String) throws {
     let whole = try Self.stream(25, encoder, bitRate: 300)

@@ -519,7 +519,7 @@ struct ContentEvidence {
   /// bitstream, the header.
   func statedRates(_ stream: StreamChoice.Stream) -> [Rational] {
     let stated = header.rates[stream.pointee.index]
-    return [tickedRate(stream), bitstreamRate(stream), stated].compactMap { $0 }
+    return [tickedRate(stream), BitstreamRate(stream)?.rate, stated].compactMap { $0 }
       .filter { $0.value < Self.fastest }
   }
 
@@ -547,11 +547,6 @@ struct ContentEvidence {
       &reduced.num, &reduced.den, Int64(stated.numerator), Int64(stated.denominator) * Int64(share),
       Int64(Int32.max))
     return Rational(Int(reduced.num), Int(reduced.den))
-  }
-
-  /// Returns the rate that the bitstream's own parameters state; only for H.264.
-  private func bitstreamRate(_ stream: StreamChoice.Stream) -> Rational? {
-    sequence(stream)?.frameRate
   }
 
   private func sequence(_ stream: StreamChoice.Stream) -> H264SequenceParameters? {
