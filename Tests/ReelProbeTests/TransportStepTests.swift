@@ -134,6 +134,45 @@ struct TransportStepTests {
     #expect(media.warnings.map(\.code) == [.codecUnknown], "\(media.warnings)")
   }
 
+  /// Stream types unknown to FFmpeg in sound packets.
+  @Test(arguments: [(0x90, "pcm_alaw"), (0x91, "pcm_mulaw"), (0x9C, nil)] as [(UInt8, String?)])
+  func soundOfAnUnknownType(type: UInt8, codec: String?) throws {
+    guard let known = try made("a.ts") else { return }
+    var bytes = UntrustedEntryTests.renamed(0x0F, type, in: known)
+    // FFmpeg would recognize AAC by its headers.
+    for packet in stride(from: 0, to: bytes.count, by: 188) where id(bytes, packet) == 0x101 {
+      let adaptation = bytes[packet + 3] & 0x20 != 0 ? Int(bytes[packet + 4]) + 1 : 0
+      let contents = packet + 4 + adaptation
+      let header = bytes[packet + 1] & 0x40 != 0 ? 9 + Int(bytes[contents + 8]) : 0
+      for place in (contents + header)..<(packet + 188) { bytes[place] = 0x55 }
+    }
+    let media = try read(bytes)
+    #expect(media.video?.codec == "h264" && media.audio == [AudioFacts(codec: codec)], "\(media.audio)")
+    #expect(media.warnings.map(\.code) == (codec == nil ? [.codecUnknown] : []), "\(media.warnings)")
+  }
+
+  /// As surveillance cameras store it.
+  @Test func telephonySoundInAProgramStream() throws {
+    guard
+      var bytes = try FFmpegTool.make(
+        "a.mpg", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg2video", "-c:a", "mp2"])?.allBytes,
+      let first = bytes.firstRange(of: [0, 0, 1, 0xE0])?.lowerBound
+    else { return }
+    for packet in bytes.ranges(of: [0, 0, 1, 0xC0]).map(\.lowerBound) {
+      let contents = packet + 9 + Int(bytes[packet + 8])
+      let end = packet + 6 + Int(bytes[packet + 4]) << 8 + Int(bytes[packet + 5])
+      for place in contents..<max(contents, min(end, bytes.count)) { bytes[place] = 0x55 }
+    }
+    let streams: [UInt8] = [2, 0xE0, 0, 0, 0x90, 0xC0, 0, 0]
+    bytes.insert(
+      contentsOf: [0, 0, 1, 0xBC, 0, 18, 0xE1, 0xFF, 0, 0, 0, 8] + streams + [0, 0, 0, 0], at: first)
+    let file = try #require(OpenFile(holding: bytes))
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let media = try file.read(as: .mpegPS, by: ways).media
+      #expect(media.audio == [AudioFacts(codec: "pcm_alaw")] && media.warnings.isEmpty, "\(media)")
+    }
+  }
+
   @Test func damagedBitsAreNoScrambling() throws {
     var bytes = try made("a.ts")
     let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }

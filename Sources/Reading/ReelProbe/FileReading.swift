@@ -239,6 +239,7 @@ struct FileReading {
     if stray != nil { media.presentDuration = nil }
     if let evidence { takeContent(evidence, &scan, into: &media) }
     media.audio += structure.namedCodecs?.soundsWithoutStreams(streams) ?? []
+    media.audio += evidence?.soundsWithoutNumber ?? []
     let signs = SoundSigns(
       structure: structure, streams: streams, clock: evidence?.clock, source: source)
     let others = signs.take(scan, into: &media)
@@ -440,7 +441,9 @@ struct FileReading {
         scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
       }
       guard let told = evidence.sound(of: stream, scan, source) else {
-        if evidence.hasNamedCodec(stream) {
+        if let sound = evidence.surveillanceSound(stream) {
+          media.audio[place] = sound
+        } else if evidence.hasNamedCodec(stream) {
           media.audio[place] = AudioFacts(codec: media.audio[place].codec)
         }
         continue

@@ -702,6 +702,25 @@ struct ContentEvidence {
     return named.contains { $0.id == stream.pointee.codecpar?.pointee.codec_id }
   }
 
+  /// Returns a sound of a program stream, without a frame of MPEG audio, in a codec that FFmpeg does not look for
+  /// there; nil for any other.
+  func surveillanceSound(_ stream: StreamChoice.Stream) -> AudioFacts? {
+    guard structure.container == .mpegPS else { return nil }
+    return beginning?.surveillanceSound(UInt8(truncatingIfNeeded: stream.pointee.id))
+  }
+
+  /// The sounds of a transport stream in codecs for which FFmpeg has no number: each packet says of what kind it is.
+  var soundsWithoutNumber: [AudioFacts] {
+    guard structure.container == .mpegTS || structure.container == .m2ts else { return [] }
+    return streams.all.filter { stream in
+      ![AVMEDIA_TYPE_AUDIO, AVMEDIA_TYPE_VIDEO].contains(stream.pointee.codecpar.pointee.codec_type)
+        && key(of: stream).flatMap { beginning?.isOfPictures($0) } == false
+    }.map {
+      MultiplexBeginning.surveillanceSound(
+        type: UInt8(truncatingIfNeeded: $0.pointee.codecpar.pointee.codec_tag)) ?? AudioFacts()
+    }
+  }
+
   private func stated(
     of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
   ) -> SoundHeader? {
@@ -851,6 +870,10 @@ struct ContentEvidence {
         MediaWarning(
           .codecUnknown, "it has pictures in a codec that this FFmpeg does not know (\(number))",
           fact: "video.codec", stated: .text(number)))
+    }
+    if soundsWithoutNumber.contains(where: { $0.codec == nil }) {
+      found.append(
+        MediaWarning(.codecUnknown, "it has sound in a codec that this FFmpeg does not know", fact: "audio"))
     }
     if let sizes = beginning?.sizes, sizes.count == 2, sizes[0] != sizes[1], streams.videos.count == 1,
       let codec = streams.video?.pointee.codecpar?.pointee.codec_id,
