@@ -52,7 +52,7 @@ struct MissingPicturesTests {
 
   /// One picture of 250: the others come at the rate that they state.
   @Test func oneMissingPictureIsNotAnotherRate() throws {
-    guard let whole = try Self.stream(10, "mpeg2video", bitRate: 300) else { return }
+    let whole = try Self.stream(10, "mpeg2video", bitRate: 300)
     let made = Self.without(4.02..<4.06, of: whole)
     #expect(made.pictures == 249)
     for media in try bothWays(made.bytes) { #expect(media.video?.frameRate?.description == "25/1") }

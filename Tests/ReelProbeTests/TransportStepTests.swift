@@ -137,7 +137,7 @@ struct TransportStepTests {
   /// Stream types unknown to FFmpeg in sound packets.
   @Test(arguments: [(0x90, "pcm_alaw"), (0x91, "pcm_mulaw"), (0x9C, nil)] as [(UInt8, String?)])
   func soundOfAnUnknownType(type: UInt8, codec: String?) throws {
-    guard let known = try made("a.ts") else { return }
+    let known = try made("a.ts")
     var bytes = UntrustedEntryTests.renamed(0x0F, type, in: known)
     // FFmpeg would recognize AAC by its headers.
     for packet in stride(from: 0, to: bytes.count, by: 188) where id(bytes, packet) == 0x101 {
@@ -153,11 +153,10 @@ struct TransportStepTests {
 
   /// As surveillance cameras store it.
   @Test func telephonySoundInAProgramStream() throws {
-    guard
-      var bytes = try FFmpegTool.make(
-        "a.mpg", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg2video", "-c:a", "mp2"])?.allBytes,
-      let first = bytes.firstRange(of: [0, 0, 1, 0xE0])?.lowerBound
-    else { return }
+    var bytes = try FFmpegTool.make(
+      "a.mpg", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg2video", "-c:a", "mp2"]
+    ).allBytes
+    let first = try #require(bytes.firstRange(of: [0, 0, 1, 0xE0])).lowerBound
     for packet in bytes.ranges(of: [0, 0, 1, 0xC0]).map(\.lowerBound) {
       let contents = packet + 9 + Int(bytes[packet + 8])
       let end = packet + 6 + Int(bytes[packet + 4]) << 8 + Int(bytes[packet + 5])
