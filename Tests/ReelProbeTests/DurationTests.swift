@@ -64,11 +64,10 @@ struct DurationTests {
 
   /// Pictures that wait for others are stored late, which makes no picture stay for longer: the two seconds before the
   /// first one do not count.
-  @Test(arguments: ["a.flv", "a.wmv"], [[], ["-f", "lavfi", "-i", "sine=duration=10"]])
-  func fewPicturesInAnotherOrderLastAsLongAsTheyAre(name: String, sound: [String]) throws {
+  @Test(arguments: ["a.flv", "a.wmv"])
+  func fewPicturesInAnotherOrderLastAsLongAsTheyAre(name: String) throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=10"]
-    let coded = Self.h264 + ["-bf", "2", "-c:a", name == "a.flv" ? "aac" : "wmav2"]
-    let file = try FFmpegTool.make(name, picture + sound + coded)
+    let file = try FFmpegTool.make(name, picture + Self.h264 + ["-bf", "2"])
     let media = try file.read(as: #require(file.sniffed)).media
     #expect(abs((media.duration ?? 0) - 10) < 0.1, "\(media.duration ?? 0)")
     #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")

@@ -65,8 +65,8 @@ struct PlaceSearchTests {
     arguments: [
       ("GPS 48.1234", true), ("$GPRMC,123519,A,4807.038,N,01131.000,E,022.4", true),
       ("$GNGGA,123519,3751.65,S,14507.36,E", true), ("GPS 48.123, north", false), ("RMC,123519,V,,,,", false),
-      ("GPS for 3.50,Now", false), ("48.1234", false), ("gratitude 4807.038,N", true),
-      ("it was 4807.038,N", false),
+      ("GPS for 3.50,Now", false), ("48.1234", false), ("latitude 4807.038,N,01131.000,E", true),
+      ("it was 4807.038,N,01131.000,E", false),
     ])
   func texts(_ text: String, _ expected: Bool) {
     #expect(PlaceSearch.findsInText(Array(text.utf8)[...]) == expected)

@@ -95,7 +95,10 @@ struct FileDisclosures {
       avformat_index_get_entry(stream, Int32(number)).map { $0.pointee.flags & AVINDEX_KEYFRAME != 0 }
         ?? false
     }
+    // In AVI, the index leads to the header of a chunk.
+    let header: Int64 = iso == nil ? 8 : 0
     let samples = entries.compactMap { Self.place(of: Int32($0), in: stream) }
+      .map { $0.lowerBound.addingClamped(header)..<$0.upperBound.addingClamped(header) }
     let track = UInt32(truncatingIfNeeded: stream.pointee.id)
     look(at: samples + inFragments(track, kind, iso?.fragmentTable), kind, Self.format(stream))
   }
