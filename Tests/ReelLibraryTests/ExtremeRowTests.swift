@@ -8,12 +8,10 @@ import Testing
 
 /// A catalog is a file: whatever its rows contain, nothing may trap.
 @Suite(.shortTime) struct ExtremeRowTests {
-  /// All of them in the long form, else the limits and some others.
+  /// All of them in the long form, else the limits and another.
   private static func values(_ draws: inout SplitMix64) -> [Int64] {
     TestForm.isLong
-      ? Extremes.integers
-      : [.min, .min + 1, -1, 0, .max - 1, .max]
-        + Extremes.integers.shuffled(using: &draws).prefix(4)
+      ? Extremes.integers : [.min, -1, .max] + Extremes.integers.shuffled(using: &draws).prefix(1)
   }
 
   @Test("extreme values in each integer column do not trap")

@@ -144,8 +144,8 @@ enum StatusQuery {
       (name: try row["name"] as String, posts: try row["posts"] as Int, bytes: try row["bytes"] as Int64)
     }
     return CatalogStatus(
-      posts: stores.reduce(0) { $0 + $1.posts },
-      bytes: stores.reduce(0) { $0 + $1.bytes },
+      posts: stores.reduce(0) { $0.addingClamped($1.posts) },
+      bytes: stores.reduce(0) { $0.addingClamped($1.bytes) },
       destinations: stores.map { (destination: place.destination(named: $0.name), posts: $0.posts) }
         .sorted { $0.destination.name < $1.destination.name },
       unfinished: try count("intent WHERE state = 0", in: db),
