@@ -484,6 +484,11 @@ def who_says_nothing_is_not_waited_for(server):
     # Nor does the server wait for a first request that never comes. Proxies keep connections open between requests.
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""
+    # Once another request has begun, it has to arrive as well.
+    with server.begin("GET", "/healthz") as kept:
+        assert answer_of(kept).status == 200
+        kept.sendall(b"GET /heal")
+        assert kept.recv(1) == b""
 
 
 def flood(server):

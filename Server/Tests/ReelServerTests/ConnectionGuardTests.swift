@@ -52,6 +52,22 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func waitsNoLongerForTheRestOfAnotherHead() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    try channel.writeInbound(HTTPRequestPart.end(nil))
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    pass(600)
+    // Bytes of which the decoder makes nothing yet. More of them gain no time.
+    channel.pipeline.fireChannelReadComplete()
+    pass(59)
+    channel.pipeline.fireChannelReadComplete()
+    #expect(channel.isActive)
+    pass(1)
+    #expect(!channel.isActive)
+  }
+
   @Test func closesWhereNobodyReads() throws {
     try connect()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))

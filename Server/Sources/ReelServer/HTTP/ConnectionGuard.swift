@@ -16,9 +16,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private static let mostAtOnce = 256 << 10
   /// The same at the start of a large body: more than most heads have.
   private static let firstAtOnce = 128 << 10
-  /// For the head of the first request to arrive.
+  /// For the head of a request to arrive: from the connection's first moment, later from the head's first byte.
   private let headPatience: TimeAmount
-  /// The same for each further one. Longer than a proxy keeps a connection, so that it is the proxy that closes it: a
+  /// For another request to begin. Longer than a proxy keeps a connection, so that it is the proxy that closes it: a
   /// request that it sends just as the server does is lost.
   private let nextPatience: TimeAmount
   /// For the rest of a request that has been answered: its sender may read the answer only then.
@@ -34,7 +34,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   /// Whether this request is the connection's last one.
   private var isLast = false
   private var unanswered = 0
-  private var hasAnswered = false
+  /// Whether a request has been answered and nothing of another one has come since.
+  private var isKept = false
+  /// Whether the bytes that arrived last completed a part of a request.
+  private var hasReadPart = false
 
   init(
     headPatience: TimeAmount, nextPatience: TimeAmount, restPatience: TimeAmount, readerPatience: TimeAmount,
@@ -77,6 +80,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    hasReadPart = true
     switch unwrapInboundIn(data) {
     case .head(var head):
       (isRequestOpen, unanswered) = (true, unanswered + 1)
@@ -99,6 +103,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
+  func channelReadComplete(context: ChannelHandlerContext) {
+    if isKept, !hasReadPart {
+      isKept = false
+      watch(context)
+    }
+    hasReadPart = false
+    context.fireChannelReadComplete()
+  }
+
   func read(context: ChannelHandlerContext) {
     if isRequestOpen || !isLast { context.read() }
   }
@@ -106,7 +119,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     context.write(data, promise: promise)
     guard case .end = unwrapOutboundIn(data) else { return }
-    (unanswered, hasAnswered) = (max(0, unanswered - 1), true)
+    (unanswered, isKept) = (max(0, unanswered - 1), true)
     watch(context)
   }
 
@@ -114,7 +127,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     timer?.cancel()
     timer = nil
     guard unanswered == 0 else { return }
-    let patience = hasAnswered ? nextPatience : headPatience
+    let patience = isKept ? nextPatience : headPatience
     timer = close(context, in: isRequestOpen ? restPatience : patience)
   }
 
