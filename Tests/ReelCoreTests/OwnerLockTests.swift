@@ -36,6 +36,17 @@ import Testing
     #expect(try isAlive("a") == false)
   }
 
+  @Test func exitingRemovesTheFile() async throws {
+    await #expect(processExitsWith: .exitCode(7)) { [path = folder.path as String] in
+      let lock = try OwnerLock(directory: path, name: "a")
+      #expect(try OwnerLock.isAlive(directory: path, name: "a"))
+      // Some thread never lets go of it.
+      _ = Unmanaged.passRetained(lock)
+      exit(7)
+    }
+    #expect(try folder.names().isEmpty)
+  }
+
   @Test func theFileIsOursAlone() throws {
     let lock = try OwnerLock(directory: folder.path, name: "a")
     var status = stat()

@@ -39,6 +39,7 @@ package final class OwnerLock: Sendable {
     self.needsLock = needsLock
     path = directory + "/" + name + Self.suffix
     locked = Mutex(try Self.createLocked(path, host, needsLock))
+    ExitingOwner.add(path)
     try Failpoint.lockFileNamed.reach()
   }
 
@@ -106,6 +107,7 @@ package final class OwnerLock: Sendable {
     locked.withLock { descriptor in
       guard descriptor.take() != nil else { return }
       unlink(path)
+      ExitingOwner.remove(path)
       Failpoint.lockFileRemoved.pass()
     }
   }
@@ -216,4 +218,26 @@ package final class OwnerLock: Sendable {
     if errno == ENOENT { return false }
     throw SystemError.last("lstat")
   }
+}
+
+/// Removes the lock files of a process that exits. Whoever was to retire a lock may not come to it: a thread that has
+/// done its work may still hold a reference to the lock's owner.
+private enum ExitingOwner {
+  private static let paths = Mutex<Set<String>>([])
+  /// A child that was forked holds no locks of its own.
+  private static let process = getpid()
+  private static let isReady: Void = {
+    _ = process
+    atexit {
+      guard getpid() == process else { return }
+      for path in paths.withLock({ $0 }) { unlink(path) }
+    }
+  }()
+
+  static func add(_ path: String) {
+    isReady
+    paths.withLock { _ = $0.insert(path) }
+  }
+
+  static func remove(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 }
