@@ -20,7 +20,7 @@ public enum AddressedStore {
     at address: String, publicBaseURL: String? = nil, checkpoints: any UploadCheckpoints,
     onNotice: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> OpenedStore {
-    var settings = StoreSettings(jobs: max(4, ProcessInfo.processInfo.activeProcessorCount * 2))
+    var settings = StoreSettings(jobs: max(4, Processors.available * 2))
     settings.publicBaseURL = publicBaseURL
     let variables = ProcessInfo.processInfo.environment
     let stores = Stores(

@@ -117,8 +117,8 @@ struct DoctorCommand: AsyncParsableCommand {
       throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
     }
     let stores = Stores(settings, library: library.path)
-    let prober = AppContext.prober(settings, workers: AppContext.processors)
-    let rebuild = LibraryRebuild(of: library, folders: to, prober: prober, width: AppContext.processors) {
+    let prober = AppContext.prober(settings, workers: Processors.available)
+    let rebuild = LibraryRebuild(of: library, folders: to, prober: prober, width: Processors.available) {
       let opened = try await stores.open($0)
       return (opened.uploader, opened.folder)
     }

@@ -92,7 +92,7 @@ struct PageCommand: AsyncParsableCommand {
     )
     let catalog: any PostCatalog =
       if let there = try await AppContext.reading(settings) { there } else { MemoryCatalog() }
-    let writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
+    let writer = try SiteWriter(at: path, from: catalog, options: options, width: Processors.available)
     let summary = try await writer.run()
     let output = OutputStream.standardOutput
     if !json { try output.tell(lines(summary, isUploaded: upload != nil)) }

@@ -58,7 +58,7 @@ struct ProbeCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: general.config)
     if thorough { settings.deadline = settings.deadline ?? AppContext.thoroughDeadline }
     let paths = RawArguments.paths(files)
-    let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
+    let workers = settings.jobs ?? (isOneFile(paths) ? 1 : Processors.available)
     let prober =
       thorough
       ? AppContext.thoroughProber(settings, workers: workers) : AppContext.prober(settings, workers: workers)

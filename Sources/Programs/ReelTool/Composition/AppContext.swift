@@ -1,4 +1,3 @@
-import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelLibrary
@@ -34,7 +33,8 @@ struct AppContext: Sendable {
     }
     let mends = settings.mend?.mends.isEmpty == false
     let prober = prober(
-      settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)
+      settings, workers: min(jobs, Processors.available), makesPosters: posters != .none && jobs > 1,
+      mends: mends)
     let place = try CatalogPlace(settings)
     let path = place.library
     // Open the store before the catalog: an address that is no destination must not create a library.
@@ -131,11 +131,9 @@ struct AppContext: Sendable {
 
   // MARK: The prober
 
-  static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
-
   /// The number of files that are processed at once.
   static func jobs(_ settings: Settings) -> Int {
-    min(settings.jobs ?? min(64, max(4, processors * 2)), DescriptorLimit.jobs)
+    min(settings.jobs ?? min(64, max(4, Processors.available * 2)), DescriptorLimit.jobs)
   }
 
   static func prober(

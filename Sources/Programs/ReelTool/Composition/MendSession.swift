@@ -50,7 +50,7 @@ struct MendSession: Sendable {
     case .file(let file): target = MendTarget(file: file, folder: nil, replaces: replaces)
     }
     namesOutput = target.file != nil
-    let width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
+    let width = isOneFile ? 1 : min(settings.jobs ?? Processors.available, Processors.available)
     prober = AppContext.prober(settings, workers: width, mends: true)
     run = MendRun(
       paths, to: target, options: options,

@@ -21,7 +21,7 @@ struct PictureSession: Sendable {
     let paths = RawArguments.paths(files)
     named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
-    let width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
+    let width = settings.jobs ?? (isOneFile ? 1 : Processors.available)
     pictures = PictureRun(
       paths.map { SourceInput(path: $0) },
       options: WalkOptions(followLinks: followLinks, filter: filter), width: width)

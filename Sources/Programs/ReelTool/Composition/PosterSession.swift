@@ -17,7 +17,7 @@ enum PosterSession {
   ) async throws -> MissingPosters.Count {
     let place = try CatalogPlace(settings)
     if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
-    let width = settings.jobs ?? AppContext.processors
+    let width = settings.jobs ?? Processors.available
     let prober = AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await place.writing()
     let stores = Stores(settings, library: place.library, checkpoints: catalog, secretsAreFor: to)

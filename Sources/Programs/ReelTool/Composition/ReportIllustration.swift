@@ -1,3 +1,4 @@
+import ReelCore
 import ReelPage
 import ReelProcess
 
@@ -5,7 +6,7 @@ extension ReportIllustration {
   /// An illustration by the settings, with no more workers than there are processors.
   init(settings: Settings, followLinks: Bool) {
     self.init(
-      followLinks: followLinks, width: min(settings.jobs ?? AppContext.processors, AppContext.processors)
+      followLinks: followLinks, width: min(settings.jobs ?? Processors.available, Processors.available)
     ) { AppContext.prober(settings, workers: $0, makesPosters: true) }
   }
 

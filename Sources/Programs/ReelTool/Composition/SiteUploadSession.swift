@@ -19,7 +19,7 @@ struct SiteUploadSession: Sendable {
   init(_ to: String, _ settings: Settings, library: String?) async throws {
     let stores = Stores(settings, library: library)
     let bucket = try await stores.bucket(try Self.address(to))
-    upload = SiteUpload(to: bucket, of: stores, readers: AppContext.processors)
+    upload = SiteUpload(to: bucket, of: stores, readers: Processors.available)
     isDrawn = settings.progress != ProgressStyle.none
   }
 

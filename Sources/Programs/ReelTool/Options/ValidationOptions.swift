@@ -58,7 +58,7 @@ extension ValidationSession {
     _ settings: Settings, _ paths: [String], followLinks: Bool, includesTrash: Bool = false,
     filter: FixtureFilter = FixtureFilter(including: [], excluding: []), policy: Policy
   ) async throws {
-    let workers = settings.jobs ?? AppContext.processors
+    let workers = settings.jobs ?? Processors.available
     self.init(
       try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: followLinks,
       includesTrash: includesTrash, filter: filter, policy: policy,
