@@ -902,9 +902,25 @@ struct ContentEvidence {
     ]
   }
 
-  /// Warnings about codec records later in an FLV that differ from the first.
+  /// Warnings about streams that a later program map gives another codec than the first one.
+  private var typeChanges: [MediaWarning] {
+    func change(_ stream: StreamChoice.Stream, _ what: String, fact: String) -> MediaWarning? {
+      guard let own = key(of: stream).flatMap({ clock?.types[$0] }), let later = own.later,
+        let first = ProgramMap.codec(own.first), let other = ProgramMap.codec(later), first != other,
+        // The first map may be wrong about what follows.
+        stream.pointee.codecpar?.pointee.codec_id != other,
+        let codec = VideoFacts.codecName(first), let then = VideoFacts.codecName(other)
+      else { return nil }
+      return .changedCodec(codec, then, what, fact: fact)
+    }
+    return [streams.video.flatMap { change($0, "video", fact: "video.codec") }].compactMap(\.self)
+      + streams.audios.enumerated().compactMap { change($1, "sound", fact: "audio.\($0).codec") }
+  }
+
+  /// Warnings about codec records later in an FLV that differ from the first, and about other codecs in a transport
+  /// stream.
   private func changes(_ media: MediaInfo) -> [MediaWarning] {
-    var found: [MediaWarning] = []
+    var found = typeChanges
     if let stream = streams.video, let (first, later) = records(of: stream),
       let change = ContentChanges.change(first.codec, first.bytes, later)
     {
