@@ -317,7 +317,8 @@ struct ContentEvidence {
       let most = avi.streams[long].seconds, let own = index(avi, short), let other = index(avi, long)
     else { return false }
     let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
-    guard abs(own.end - least) <= slack, abs(other.end - most) <= slack else { return false }
+    guard own.ends(at: least, within: slack, beside: other), other.ends(at: most, within: slack, beside: own)
+    else { return false }
     // Measured at the chunks of the stream that has fewer, the lead is exact to one chunk of the other.
     let (coarse, fine) = own.count < other.count ? (own, other) : (other, own)
     let last = coarse.count(before: fine.last) - 1
