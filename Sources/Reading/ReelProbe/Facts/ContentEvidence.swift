@@ -791,9 +791,11 @@ struct ContentEvidence {
       ]
     }
     guard let ogg = structure.ogg else { return [] }
+    let torn = "it has bytes that are no part of its pages, so its duration may be wrong"
     return
       (ogg.hasUnknown
-      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : []) + times(ogg)
+      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : [])
+      + (ogg.isMixed ? [MediaWarning(.claimUnchecked, torn, fact: "duration")] : []) + times(ogg)
   }
 
   private func times(_ ogg: OggTimes) -> [MediaWarning] {
