@@ -61,6 +61,31 @@ struct ContentChangesTests {
     #expect(sound?.stated == .number(1) && sound?.measured == .number(2), "\(told)")
   }
 
+  /// Streams of one codec followed by streams of others under the same packet identifiers.
+  @Test(
+    .needsFFmpeg,
+    arguments: [
+      ("libx265", "aac", ["video.codec"], ["hevc"]), ("libx264", "ac3", ["audio.0.codec"], ["ac3"]),
+      ("mpeg2video", "mp2", ["video.codec", "audio.0.codec"], ["mpeg2video", "mp2"]),
+      ("libx264", "aac", [], []),
+    ] as [(String, String, [String], [String])])
+  func aCodecThatChanges(video: String, audio: String, facts: [String], names: [String]) throws {
+    func part(_ video: String, _ audio: String, at second: Int) throws -> [UInt8] {
+      let coded = ["-c:v", video, "-pix_fmt", "yuv420p", "-c:a", audio, "-output_ts_offset", "\(second)"]
+      return try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
+    }
+    let first = try part("libx264", "aac", at: 0)
+    let joined = first + (try part(video, audio, at: 2))
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let told = try changes(joined, by: ways)
+      #expect(told.map(\.fact) == facts, "\(told)")
+      #expect(told.map(\.measured) == names.map { .text($0) }, "\(told)")
+      let file = try #require(OpenFile(holding: joined))
+      let media = try file.read(as: .mpegTS, by: ways).media
+      #expect(media.video?.codec == "h264" && media.audio.map(\.codec) == ["aac"])
+    }
+  }
+
   /// A 4:3 broadcast followed by a 16:9 one.
   @Test(
     .needsFFmpeg,

@@ -290,6 +290,19 @@ struct FalseHeaderTests {
     #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")
   }
 
+  /// An AVI fills the time before sound that begins late with empty chunks.
+  @Test(arguments: ["libmp3lame", "ac3", "pcm_s16le"], [0.5, 1, 2])
+  func soundThatBeginsLateIsNoContradiction(sound: String, late: Double) throws {
+    let inputs =
+      ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=5", "-itsoffset", "\(late)", "-f", "lavfi"]
+      + ["-i", "sine=sample_rate=48000:duration=3", "-c:v", "mpeg4", "-c:a", sound]
+    let made = try FFmpegTool.make("a.avi", inputs)
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let media = try made.read(as: .avi, by: ways).media
+      #expect(media.duration == 5 && media.warnings.isEmpty, "\(media)")
+    }
+  }
+
   /// The AVI index states minutes for one audio chunk, for which the file does not have the bytes.
   @Test(arguments: [0x00FF_FFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func aSizeInTheIndexOfAnAVIIsAClaim(size: UInt32) throws {

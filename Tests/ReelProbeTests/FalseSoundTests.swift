@@ -123,6 +123,64 @@ struct FalseSoundTests {
     }
   }
 
+  /// Only the name of the codec is another.
+  @Test(
+    .needsFFmpeg,
+    arguments: [
+      ("a.mkv", "aac", "A_AAC", "A_AC3"), ("a.mkv", "aac", "A_AAC", "A_DTS"),
+      ("a.mkv", "alac", "A_ALAC", "A_EAC3"), ("a.mkv", "libopus", "A_OPUS", "A_ALAC"),
+      ("a.mkv", "libmp3lame", "A_MPEG/L3", "A_DTS"),
+      ("a.mkv", "mp2", "A_MPEG/L2", "A_EAC3"), ("a.mkv", "pcm_s16le", "A_PCM/INT/LIT", "A_MPEG/L3"),
+      ("a.mkv", "pcm_s16le", "A_PCM/INT/LIT", "A_AC3"), ("a.mkv", "pcm_s16be", "A_PCM/INT/BIG", "A_DTS"),
+      ("a.mkv", "pcm_s16le", "A_PCM/INT/LIT", "A_ALAC"),
+    ])
+  func aNameInMatroska(made: (name: String, codec: String, own: String, other: String)) throws {
+    try expectDoubt(made.name, made.codec, Array(made.own.utf8), Array(made.other.utf8))
+  }
+
+  /// The numbers of WAVE formats: MPEG audio, AC-3, DTS, AAC; 16 bits.
+  @Test(
+    .needsFFmpeg,
+    arguments: [
+      ("aac", 0xFF, 0x55), ("aac", 0xFF, 0x2000), ("aac", 0xFF, 0x2001), ("libmp3lame", 0x55, 0x2000),
+      ("mp2", 0x50, 0x2001), ("pcm_s16le", 1, 0x55), ("wmav2", 0x161, 0x50),
+      ("pcm_mulaw", 7, 0x2001),
+    ])
+  func aFormatInAnAVI(made: (codec: String, own: UInt16, other: UInt16)) throws {
+    let (own, other) = (UInt8(made.own >> 8), UInt8(made.other >> 8))
+    // The format of the pictures comes first.
+    try expectDoubt(
+      "a.avi", made.codec, [UInt8(made.own & 0xFF), own], [UInt8(made.other & 0xFF), other],
+      behind: ["auds", "strf"])
+  }
+
+  /// DTS has the object type 0xA9.
+  @Test(.needsFFmpeg, arguments: [("aac", 0x40), ("libmp3lame", 0x6B), ("mp2", 0x6B)] as [(String, UInt8)])
+  func anObjectTypeInAnMP4(made: (codec: String, own: UInt8)) throws {
+    try expectDoubt("a.mp4", made.codec, [made.own, 0x15], [0xA9, 0x15], behind: ["esds"])
+  }
+
+  /// Expects no warning about a file as it is made, and one about the codec of its sound once `own` is replaced.
+  private func expectDoubt(
+    _ name: String, _ codec: String, _ own: [UInt8], _ other: [UInt8], behind marks: [String] = []
+  ) throws {
+    let noise = ["-f", "lavfi", "-i", "aevalsrc=0.3*sin(2765*t)+0.1*random(0)|0.2*sin(2073*t):s=48000:d=2"]
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + noise + ["-c:v", "mpeg4", "-c:a", codec])
+    var bytes = made.allBytes
+    for media in try allWays(bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
+    var place = 0
+    for mark in marks.map({ Array($0.utf8) }) + [own] {
+      place = try #require(bytes[place...].firstRange(of: mark)?.lowerBound)
+    }
+    let padded = other + [UInt8](repeating: 0, count: own.count - other.count)
+    bytes.replaceSubrange(place..<(place + own.count), with: padded)
+    for media in try allWays(bytes) {
+      #expect(
+        media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "audio.0.codec" },
+        "\(media.audio) \(media.warnings)")
+    }
+  }
+
   @Test(
     .needsFFmpeg,
     arguments: ["a.mp4", "a.mkv", "a.flv", "a.avi", "a.wmv"])

@@ -50,6 +50,24 @@ struct OggTimesTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
+  /// The bytes of another upload from the middle on, or in the middle alone; behind the last page they do no harm.
+  @Test func bytesOfAnotherFileAreNamed() throws {
+    let coded = ["-c:v", "libtheora", "-c:a", "libvorbis"]
+    let bytes = try FFmpegTool.make("a.ogv", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
+    let other = try FFmpegTool.make("a.avi", FFmpegTool.picture + FFmpegTool.tone).allBytes
+    let (half, third) = (bytes.count / 2, bytes.count / 3)
+    func told(_ bytes: [UInt8]) throws -> [MediaWarning] {
+      try #require(OpenFile(holding: bytes)).read(as: .ogg).media.warnings
+    }
+    #expect(try told(bytes) == [])
+    #expect(try told(bytes + other) == [])
+    #expect(try told(Array(bytes[..<half])).allSatisfy { $0.code == .truncated })
+    for mixed in [bytes[..<half] + other, bytes[..<third] + other[..<1000] + bytes[(third + 1000)...]] {
+      let warnings = try told(Array(mixed))
+      #expect(warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" }, "\(warnings)")
+    }
+  }
+
   @Test(arguments: ["libtheora", "libvpx"], ["libvorbis", "libopus", "flac"])
   func soundMayBeginBehindThePictures(picture: String, codec: String) throws {
     let tone = ["-itsoffset", "3"] + FFmpegTool.tone

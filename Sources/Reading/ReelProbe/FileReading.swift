@@ -242,7 +242,7 @@ struct FileReading {
     media.audio += evidence?.soundsWithoutNumber ?? []
     let signs = SoundSigns(
       structure: structure, streams: streams, clock: evidence?.clock, source: source)
-    let others = signs.take(scan, into: &media)
+    let others = signs.take(&scan, into: &media)
     let frames = SoundsOfFrames(
       structure: structure, streams: streams, clock: evidence?.clock, source: source
     ).take(scan, into: &media, besides: Set(others.keys))

@@ -56,6 +56,12 @@ struct ThoroughReading {
     // FFmpeg leaves out some parts of joined files, and relies on wrong times of Ogg pages.
     if let joined = content?.joined { return note(Self.times, joined) }
     if content?.pagesTell == true { return note(Self.times, .packets) }
+    // FFmpeg looks for frames of MPEG audio in such sound, and gives its packets their length.
+    if let content, content.clock?.isWhole == true, media.duration != nil,
+      streams.audios.contains(where: { content.surveillanceSound($0) != nil })
+    {
+      return note(Self.times, .packets)
+    }
     guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
       let sum,
       let found = FoundDuration(sum.seconds / speed, .packets, size: size)

@@ -88,10 +88,11 @@ enum CodecSign {
     return AV_CODEC_ID_AAC
   }
 
-  private static let markedSounds: Set<AVCodecID> = [
+  /// The codecs each frame of which begins with a mark.
+  static let markedSounds: Set<AVCodecID> = [
     AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
   ]
-  private static let unmarkedSounds: Set<AVCodecID> = [
+  static let unmarkedSounds: Set<AVCodecID> = [
     AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC, AV_CODEC_ID_ALAC,
   ]
 
@@ -122,6 +123,38 @@ enum CodecSign {
     }
   }
 
+  /// Whether a packet of one of the `markedSounds` has the mark of its codec.
+  static func isMarked(_ packet: [UInt8], _ codec: AVCodecID) -> Bool {
+    guard codec == AV_CODEC_ID_DTS else { return SoundHeader(codec, frame: packet) != nil }
+    return theaterMarks.contains { packet.firstRange(of: $0) != nil }
+  }
+
+  /// The sync words of DTS: of 16 and 14 bits in both orders of bytes, and of a substream (ETSI TS 102 114, 5.3.1, 6.1
+  /// and 7.4.1).
+  private static let theaterMarks: [[UInt8]] = [
+    [0x7F, 0xFE, 0x80, 0x01], [0xFE, 0x7F, 0x01, 0x80], [0x1F, 0xFF, 0xE8, 0x00], [0xFF, 0x1F, 0x00, 0xE8],
+    [0x64, 0x58, 0x20, 0x25],
+  ]
+
+  /// Whether a whole packet of sound can't be of the codec. Packets of other codecs may pass, but not most of them.
+  ///
+  /// - Parameter step: the seconds to the next packet.
+  static func isImpossible(_ packet: [UInt8], _ codec: AVCodecID, step: Double?) -> Bool {
+    guard let first = packet.first else { return false }
+    switch codec {
+    case AV_CODEC_ID_OPUS:
+      guard isOpus(packet), hasRoom(inOpus: packet), let seconds = SoundFrame.opus(packet) else {
+        return true
+      }
+      return step.map { seconds > 1.5 * $0 + 0.002 } ?? false
+    // Only headers, which are in the record, have this bit (Vorbis I, 4.2.1 and 4.3.1).
+    case AV_CODEC_ID_VORBIS: return first & 1 == 1
+    case AV_CODEC_ID_ALAC:
+      return isUnusual(inSound: packet, of: codec) || isMissing(inSound: packet, of: codec)
+    default: return isMissing(inSound: packet, of: codec)
+    }
+  }
+
   /// Whether a packet can belong to the claimed codec only if its duration is the one that its own header gives.
   static func isUnusual(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
     // All known ALAC frames begin with an element that has channels.
@@ -137,6 +170,21 @@ enum CodecSign {
   /// Whether the packet holds Opus frames of at most 120 ms together (RFC 6716, 3.2.5).
   private static func isOpus(_ packet: [UInt8]) -> Bool {
     SoundFrame.opus(packet).map { $0 < 0.121 } ?? false
+  }
+
+  /// Whether the frames of a whole Opus packet have lengths that they can have (RFC 6716, 3.2 and 3.4).
+  private static func hasRoom(inOpus packet: [UInt8]) -> Bool {
+    let (count, longest) = (packet.count - 1, 1275)
+    switch packet[0] & 3 {
+    case 0: return count <= longest
+    case 1: return count % 2 == 0 && count <= 2 * longest
+    case 2:
+      guard count > 1 else { return false }
+      let isLong = packet[1] >= 252
+      let first = Int(packet[1]) + (isLong ? 4 * Int(packet[2]) : 0)
+      return (0...longest).contains(count - (isLong ? 2 : 1) - first)
+    default: return true
+    }
   }
 
   private static func codec(of packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {

@@ -177,11 +177,14 @@ struct MPEGClock<Bytes: ByteReading> {
     var isUnclear = false
   }
 
-  private func look(at bytes: Range<Int64>) -> Window { Window(bytes: bytes, moments: moments(in: bytes)) }
+  private mutating func look(at bytes: Range<Int64>) -> Window {
+    Window(bytes: bytes, moments: moments(in: bytes))
+  }
 
   private mutating func readWindows() {
     let starts = (0..<windows).map { $0 * ((file.size - Self.window) / (windows - 1)) }
-    var found = starts.map { look(at: $0..<min(file.size, $0 + Self.window)) }
+    var found: [Window] = []
+    for start in starts { found.append(look(at: start..<min(file.size, start + Self.window))) }
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
     lookCloser(&found, key)
@@ -233,7 +236,7 @@ struct MPEGClock<Bytes: ByteReading> {
 
   /// Inserts a few windows in the middle of gaps in which much more time passes than their bytes explain: pictures may
   /// be missing there while the sound continues.
-  private func lookForPauses(_ found: inout [Window], _ key: Int) {
+  private mutating func lookForPauses(_ found: inout [Window], _ key: Int) {
     for _ in 0..<Self.mostPauseWindows {
       let gaps = zip(found.indices, found.indices.dropFirst()).map { (left, right) in
         (right, excess(found[left], found[right], key))
@@ -492,23 +495,28 @@ struct MPEGClock<Bytes: ByteReading> {
 
   // MARK: Packets
 
-  private func moments(in range: Range<Int64>) -> [Moment] {
+  private mutating func moments(in range: Range<Int64>) -> [Moment] {
     let bytes = file.bytes(at: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
+    var maps: [ProgramMap] = []
     var moments = bytes.withUnsafeBufferPointer { buffer in
       switch multiplex {
       case .transport(let stride, let scrambled):
-        Self.transport(buffer, from: range.lowerBound, stride, scrambled)
+        Self.transport(buffer, from: range.lowerBound, stride, scrambled, &maps)
       case .program: Self.program(buffer, from: range.lowerBound)
       }
     }
     Self.noteSlow(&moments)
+    for (key, type) in maps.flatMap(\.types) { clock.note(key, type: type) }
     return moments
   }
 
+  /// - Parameter maps: receives the program maps, each of which is repeated many times, where they change.
   private static func transport(
-    _ bytes: UnsafeBufferPointer<UInt8>, from start: Int64, _ stride: Int, _ scrambled: Bool
+    _ bytes: UnsafeBufferPointer<UInt8>, from start: Int64, _ stride: Int, _ scrambled: Bool,
+    _ maps: inout [ProgramMap]
   ) -> [Moment] {
     var moments: [Moment] = []
+    var payloads: [Int: [UInt8]] = [:]
     for at in TransportPackets.Places(bytes, stride: stride) {
       let control = bytes[at + 3]
       let key = Int(bytes[at + 1] & 0x1f) << 8 | Int(bytes[at + 2])
@@ -524,6 +532,14 @@ struct MPEGClock<Bytes: ByteReading> {
       }
       guard bytes[at + 1] & 0x40 != 0, control & 0x10 != 0, control & 0xc0 == 0, adaptation <= 183 - 14 else {
         continue
+      }
+      // A packet that is not of an elementary stream begins with a pointer and the kind of its table.
+      let payload = bytes[(at + 4 + adaptation)..<(at + TransportPackets.length)]
+      if !payload.starts(with: [0, 0, 1]), payloads[key].map({ payload.elementsEqual($0) }) != true,
+        let map = ProgramMap(payload)
+      {
+        payloads[key] = Array(payload)
+        maps.append(map)
       }
       if var moment = moment(bytes, at + 4 + adaptation, key) {
         moment.place = start + Int64(at)

@@ -192,6 +192,13 @@ struct ContentChanges {
 }
 
 extension MediaWarning {
+  static func changedCodec(_ first: String, _ other: String, _ what: String, fact: String) -> MediaWarning {
+    MediaWarning(
+      .contentChanges,
+      "its \(what) changes from \(first) to \(other), which most players do not follow; the facts are those of its beginning",
+      fact: fact, stated: .text(first), measured: .text(other))
+  }
+
   static func changedSize(_ first: PixelSize, _ other: PixelSize) -> MediaWarning {
     MediaWarning(
       .contentChanges,

@@ -317,7 +317,8 @@ struct ContentEvidence {
       let most = avi.streams[long].seconds, let own = index(avi, short), let other = index(avi, long)
     else { return false }
     let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
-    guard abs(own.end - least) <= slack, abs(other.end - most) <= slack else { return false }
+    guard own.ends(at: least, within: slack, beside: other), other.ends(at: most, within: slack, beside: own)
+    else { return false }
     // Measured at the chunks of the stream that has fewer, the lead is exact to one chunk of the other.
     let (coarse, fine) = own.count < other.count ? (own, other) : (other, own)
     let last = coarse.count(before: fine.last) - 1
@@ -790,9 +791,11 @@ struct ContentEvidence {
       ]
     }
     guard let ogg = structure.ogg else { return [] }
+    let torn = "it has bytes that are no part of its pages, so its duration may be wrong"
     return
       (ogg.hasUnknown
-      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : []) + times(ogg)
+      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : [])
+      + (ogg.isMixed ? [MediaWarning(.claimUnchecked, torn, fact: "duration")] : []) + times(ogg)
   }
 
   private func times(_ ogg: OggTimes) -> [MediaWarning] {
@@ -902,9 +905,25 @@ struct ContentEvidence {
     ]
   }
 
-  /// Warnings about codec records later in an FLV that differ from the first.
+  /// Warnings about streams that a later program map gives another codec than the first one.
+  private var typeChanges: [MediaWarning] {
+    func change(_ stream: StreamChoice.Stream, _ what: String, fact: String) -> MediaWarning? {
+      guard let own = key(of: stream).flatMap({ clock?.types[$0] }), let later = own.later,
+        let first = ProgramMap.codec(own.first), let other = ProgramMap.codec(later), first != other,
+        // The first map may be wrong about what follows.
+        stream.pointee.codecpar?.pointee.codec_id != other,
+        let codec = VideoFacts.codecName(first), let then = VideoFacts.codecName(other)
+      else { return nil }
+      return .changedCodec(codec, then, what, fact: fact)
+    }
+    return [streams.video.flatMap { change($0, "video", fact: "video.codec") }].compactMap(\.self)
+      + streams.audios.enumerated().compactMap { change($1, "sound", fact: "audio.\($0).codec") }
+  }
+
+  /// Warnings about codec records later in an FLV that differ from the first, and about other codecs in a transport
+  /// stream.
   private func changes(_ media: MediaInfo) -> [MediaWarning] {
-    var found: [MediaWarning] = []
+    var found = typeChanges
     if let stream = streams.video, let (first, later) = records(of: stream),
       let change = ContentChanges.change(first.codec, first.bytes, later)
     {

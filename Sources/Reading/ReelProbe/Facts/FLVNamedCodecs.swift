@@ -209,8 +209,12 @@ enum MadePacket {
   /// Returns a packet for the caller to free; nil if the bytes are not all there, or memory is short.
   static func of(_ range: Range<Int64>, in file: some ByteReading) -> UnsafeMutablePointer<AVPacket>? {
     let bytes = file.bytes(at: range.lowerBound, count: range.count)
+    return bytes.count == range.count ? of(bytes) : nil
+  }
+
+  static func of(_ bytes: [UInt8]) -> UnsafeMutablePointer<AVPacket>? {
     var made = av_packet_alloc()
-    guard bytes.count == range.count, let packet = made,
+    guard let packet = made,
       av_new_packet(packet, Int32(clamping: bytes.count)) >= 0,
       let data = packet.pointee.data
     else {

@@ -139,10 +139,7 @@ struct MovieWarnings {
   ) -> MediaWarning? {
     guard let codec = VideoFacts.codecName(first.codec(tags)) else { return nil }
     return later.lazy.compactMap { VideoFacts.codecName($0.codec(tags)) }.first { $0 != codec }.map {
-      MediaWarning(
-        .contentChanges,
-        "its \(what) changes from \(codec) to \($0), which most players do not follow; the facts are those of its beginning",
-        fact: fact, stated: .text(codec), measured: .text($0))
+      .changedCodec(codec, $0, what, fact: fact)
     }
   }
 

@@ -36,6 +36,10 @@ struct PacketScan: ~Copyable {
   static let fewFrames = 32
   /// The most frames whose times are recorded.
   private static let mostFrames = 100_000
+  /// The beginnings of the first non-empty packets of each sound, by the index of the stream.
+  private(set) var beginnings: [Int32: [[UInt8]]] = [:]
+  /// The most of these for each sound, and the most bytes of each.
+  static let mostBeginnings = (packets: 8, bytes: 4096)
   private let kept: Int32?
   private let sounds: Set<Int32>
   private let jumps: (back: Double, ahead: Double)
@@ -93,6 +97,12 @@ struct PacketScan: ~Copyable {
   /// the end.
   mutating func run(untilSeen stream: Int32, orRead limit: Int64) {
     while end == nil, bytes < limit, !seen.contains(stream) { step() }
+  }
+
+  /// Reads until the first packets of a sound have been seen, or until `limit` bytes of packets have been read in
+  /// total, or to the end.
+  mutating func run(untilBegun sound: Int32, orRead limit: Int64) {
+    while end == nil, bytes < limit, beginnings[sound]?.count ?? 0 < Self.mostBeginnings.packets { step() }
   }
 
   /// Reads until `count` packets of the kept stream have been seen, or to the end.
@@ -191,10 +201,12 @@ struct PacketScan: ~Copyable {
         }
       }
     }
-    guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || sounds.contains(stream)
-    else {
-      return
+    let isSound = sounds.contains(stream)
+    if isSound, packet.pointee.size > 0, beginnings[stream]?.count ?? 0 < Self.mostBeginnings.packets {
+      let head = BitstreamHeader.bytes(of: packet).prefix(Self.mostBeginnings.bytes)
+      beginnings[stream, default: []].append(Array(head))
     }
+    guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || isSound else { return }
     firsts[stream] = av_packet_clone(packet)
   }
 

@@ -10,7 +10,7 @@ struct SoundSigns {
 
   /// Replaces what the header of such a sound claims by what its first packet says. Returns the warnings by the
   /// places of these sounds.
-  func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [Int: MediaWarning] {
+  func take(_ scan: inout PacketScan, into media: inout MediaInfo) -> [Int: MediaWarning] {
     guard media.encrypted != true, media.external != true, !structure.hasScrambled(streams) else {
       return [:]
     }
@@ -28,10 +28,14 @@ struct SoundSigns {
         continue
       }
       let packet = head(of: stream, scan)
-      guard let other = other(stream, parameters, packet, scan, isCut: media.truncated == true) else {
-        continue
-      }
       let claimed = media.audio[place].codec
+      let isBelieved = claimed == VideoFacts.codecName(parameters.pointee.codec_id)
+      let isCut = media.truncated == true
+      guard
+        let other = other(stream, parameters, packet, scan, isCut: isCut)
+          ?? (isBelieved && isUnmarked(stream, parameters, packet, &scan, isCut: isCut)
+            ? AV_CODEC_ID_NONE : nil)
+      else { continue }
       let isKnown = other != AV_CODEC_ID_NONE
       let told = isKnown ? SoundHeader(other, frame: packet) : nil
       media.audio[place] = AudioFacts(codec: claimed, channels: told?.channels, sampleRate: told?.sampleRate)
@@ -109,6 +113,7 @@ struct SoundSigns {
     let isMissing =
       CodecSign.isMissing(inSound: packet, of: claimed)
       || structure.iso != nil && isUnframed(claimed, packet) || isUnreadable(stream, parameters, packet, scan)
+      || isImpossible(stream, parameters)
     let isUnlike =
       CodecSign.isUnusual(inSound: packet, of: claimed)
       && isUnlike(step, SoundFrame.seconds(parameters, first: packet))
@@ -165,6 +170,113 @@ struct SoundSigns {
   private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {
     SoundHeader.alwaysFramed.contains(codec) && SoundHeader(codec, frame: packet) == nil
   }
+
+  // MARK: Several packets
+
+  /// A packet, or its beginning.
+  private struct Packet {
+    let bytes: [UInt8]
+    /// The seconds to the next packet; nil if that is not known.
+    let step: Double?
+  }
+
+  /// Returns packets of a sound without those that repeat one byte: the first ones of the MP4 family, because content
+  /// further on may be in the wrong place, and some that are spread over a Matroska file. None of a file at an address.
+  private func packets(of stream: StreamChoice.Stream) -> [Packet] {
+    guard !source.isFar else { return [] }
+    var found: [(range: Range<Int64>, step: Double?)] = []
+    if structure.iso != nil {
+      for number in 0..<min(Self.mostFirst, avformat_index_get_entries_count(stream)) {
+        let entry = reel_index_entry(stream, number)
+        guard entry.size > 0, entry.position >= 0, entry.position < source.size else { continue }
+        found.append((entry.position..<entry.position + Int64(entry.size), nil))
+      }
+    } else if let clock, clock.firstPacket(of: stream, among: streams, in: structure) != nil,
+      let key = ContentClock.key(of: stream, among: streams, in: structure)
+    {
+      found = (clock.samples[key]?.packets ?? []).map {
+        ($0.bytes, $0.step.map { Double($0) * av_q2d(clock.base) })
+      }
+    }
+    return found.map {
+      Packet(
+        bytes: source.bytes(at: $0.range.lowerBound, count: min(Self.lookedAt, $0.range.count)), step: $0.step
+      )
+    }.filter { Self.says($0.bytes) }
+  }
+
+  private static let mostFirst: Int32 = 16
+  /// The fewest packets that allow a conclusion about frames with marks, and about others.
+  private static let fewest = (marked: 3, others: 8)
+  /// The most lengths that packets of one Opus encoder have.
+  private static let mostLengths = 3
+  /// The most bytes of packets to read in search of those of a sound.
+  private static let mostBytes: Int64 = 4 << 20
+
+  /// Whether the packet is more than one byte that is repeated.
+  private static func says(_ packet: [UInt8]) -> Bool {
+    packet.count >= 4 && !packet.allSatisfy { $0 == packet[0] }
+  }
+
+  /// Whether no packet of this sound has the mark that each frame of its codec has.
+  private func isUnmarked(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ first: [UInt8],
+    _ scan: inout PacketScan, isCut: Bool
+  ) -> Bool {
+    let codec = parameters.pointee.codec_id
+    guard CodecSign.markedSounds.contains(codec), !CodecSign.isMarked(first, codec) else { return false }
+    var packets = packets(of: stream).map(\.bytes)
+    if packets.isEmpty {
+      scan.run(untilBegun: stream.pointee.index, orRead: Self.mostBytes)
+      packets = (scan.beginnings[stream.pointee.index] ?? []).filter(Self.says)
+    }
+    let isTelling =
+      packets.count >= Self.fewest.marked
+      || !isCut && scan.end == .file && chunks(of: stream) >= Self.fewest.others
+    return isTelling && !packets.contains { CodecSign.isMarked($0, codec) }
+  }
+
+  /// Returns how many pieces the container has of a sound. FFmpeg makes packets of these only where it finds frames.
+  private func chunks(of stream: StreamChoice.Stream) -> Int {
+    if structure.container == .avi { return Int(avformat_index_get_entries_count(stream)) }
+    let key = ContentClock.key(of: stream, among: streams, in: structure)
+    return key.flatMap { clock?.extents[$0]?.packets } ?? 0
+  }
+
+  /// Whether many packets under the name of a codec without marks are none of that codec.
+  private func isImpossible(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>
+  ) -> Bool {
+    let codec = parameters.pointee.codec_id
+    guard CodecSign.unmarkedSounds.contains(codec) else { return false }
+    let packets = packets(of: stream)
+    guard packets.count >= Self.fewest.others else { return false }
+    let record = BitstreamHeader.extradata(of: parameters)
+    guard codec == AV_CODEC_ID_AAC else {
+      if codec == AV_CODEC_ID_OPUS, OpusHeader(record)?.isSingle != true { return false }
+      // A browser may record packets, all of one length, in bursts; those of another codec seem to have many lengths.
+      let lengths = codec == AV_CODEC_ID_OPUS ? Set(packets.map { SoundFrame.opus($0.bytes) }).count : 0
+      let others = packets.count {
+        CodecSign.isImpossible($0.bytes, codec, step: lengths > Self.mostLengths ? $0.step : nil)
+      }
+      return 4 * others > packets.count
+    }
+    guard let configuration = AudioSpecificConfig(record),
+      AudioSpecificConfig.plain.contains(configuration.objectType)
+    else { return false }
+    let others = packets.filter { AACFrame($0.bytes).first == nil }
+    guard 2 * others.count > packets.count else { return false }
+    let decoded = others.prefix(Self.fewest.others)
+    return 2 * decoded.count { !isDecoded($0.bytes, parameters) } > decoded.count
+  }
+
+  private func isDecoded(_ bytes: [UInt8], _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
+    guard bytes.count < Self.lookedAt, var made = MadePacket.of(bytes) else { return true }
+    defer { MadePacket.free(&made) }
+    return isDecoded(made, parameters)
+  }
+
+  // MARK: How long packets last
 
   /// Returns the seconds from one packet to the next, if they come evenly.
   private func step(of stream: StreamChoice.Stream) -> Double? {

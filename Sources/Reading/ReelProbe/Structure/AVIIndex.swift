@@ -26,6 +26,14 @@ struct AVIIndex {
     return seconds(Double(last.time) + (header.sampleSize > 0 ? Double(last.size) : 1))
   }
 
+  /// Whether its last chunk ends at `seconds`. The empty chunks with which a stream that begins late is filled up have
+  /// no entries, and do not count in all codecs; `other` is how far the file is when the first chunk with content comes.
+  func ends(at seconds: Double, within slack: Double, beside other: AVIIndex) -> Bool {
+    let before = other.count(before: position(0))
+    let late = before > 0 ? other.start(before - 1) : 0
+    return [end, end + late].contains { abs($0 - seconds) <= slack }
+  }
+
   /// - Parameter count: of bytes if sound has a constant rate, otherwise of frames.
   private func seconds(_ count: Double) -> Double {
     count * Double(header.scale) / (Double(header.rate) * Double(max(1, header.sampleSize)))

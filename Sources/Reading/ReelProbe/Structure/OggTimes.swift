@@ -23,6 +23,8 @@ struct OggTimes: Hashable {
   /// Whether the sound confirms how long the pictures last at their rate: they end together, or one ends where the
   /// other is as far in the file.
   private(set) var picturesAgree = false
+  /// Whether bytes that are no page follow before its streams end, and what comes behind them was not looked at.
+  private(set) var isMixed = false
   /// Whether it has a stream of an unknown kind.
   private(set) var hasUnknown = false
   /// Whether it has a stream whose times are not read.
@@ -74,16 +76,22 @@ struct OggTimes: Hashable {
   init?(_ file: some ByteReading) {
     guard file.size <= Self.mostBytes, !file.isFar else { return nil }
     var streams: [Int: Stream] = [:]
-    var (at, begun): (Int64, Set<Int>) = (0, [])
+    var (at, begun, ended): (Int64, Set<Int>, Set<Int>) = (0, [], [])
+    let mark = Array("OggS".utf8)
     while at < file.size {
       let head = file.bytes(at: at, count: 27 + 255)
-      guard head.count >= 28, head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26]) else {
+      guard head.count >= 28, head.starts(with: mark), head.count >= 27 + Int(head[26]) else {
         if at == 0 { return nil }
+        // A page that was cut off begins like others.
+        let isPage = mark.starts(with: head.prefix(mark.count))
+        let tail = file.bytes(at: max(at, file.size - Int64(head.count)), count: head.count)
+        isMixed = !isPage && !begun.isSubset(of: ended) && !(head + tail).allSatisfy { $0 == 0 }
         break
       }
       let lengths = head[27..<(27 + Int(head[26]))]
       let contents = at + 27 + Int64(lengths.count)
       let serial = head.number(at: 14, bytes: 4) ?? 0
+      if head[5] & 4 != 0 { ended.insert(serial) }
       // A page of a stream that never began is from another file.
       if head[5] & 2 != 0 {
         begun.insert(serial)

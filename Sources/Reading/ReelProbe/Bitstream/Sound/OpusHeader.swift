@@ -4,6 +4,8 @@ struct OpusHeader: Hashable {
   let channels: Int?
   /// The number of channels as it is stated.
   let stated: Int
+  /// Whether each packet is of one stream: those of several have other lengths in front (RFC 6716, appendix B).
+  let isSingle: Bool
 
   /// Nil for anything else. Opus is always decoded to 48 kHz; the rate in the header is only that of the original.
   init?(_ record: [UInt8]) {
@@ -12,6 +14,7 @@ struct OpusHeader: Hashable {
       return nil
     }
     stated = Int(record[9])
+    isSingle = record[18] == 0
     let most = [0: 2, 1: 8][record[18]] ?? 255
     channels = stated <= most ? stated : nil
   }
