@@ -140,7 +140,9 @@ struct ContentEvidence {
   /// Whether the duration of an Ogg file is counted from its pages, because FFmpeg relies on the time that each
   /// states.
   var pagesTell: Bool {
-    guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
+    guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil, !ogg.hasGap else {
+      return false
+    }
     return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate || ogg.lateSeconds != nil
   }
 
@@ -796,6 +798,13 @@ struct ContentEvidence {
   }
 
   private func times(_ ogg: OggTimes) -> [MediaWarning] {
+    if ogg.hasGap {
+      return [
+        MediaWarning(
+          .claimUnchecked, "bytes between its pages are none: a part of it was lost, repeated or replaced",
+          fact: "duration")
+      ]
+    }
     if ogg.jumps {
       return [
         MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")
