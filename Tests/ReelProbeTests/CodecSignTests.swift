@@ -49,6 +49,11 @@ struct CodecSignTests {
     Example(
       claimed: AV_CODEC_ID_AV1, packet: bytes("0000006c6d766864"), record: [0x81, 0, 0, 0] + av1,
       other: AV_CODEC_ID_NONE),
+    // DNxHD, DNxHR of 2160 and of 4320 lines, and a length that no header has.
+    Example(claimed: AV_CODEC_ID_DNXHD, packet: bytes("0000028001010008"), other: nil),
+    Example(claimed: AV_CODEC_ID_DNXHD, packet: bytes("0000038c030180a0"), other: nil),
+    Example(claimed: AV_CODEC_ID_DNXHD, packet: bytes("000005a8030180a0"), other: nil),
+    Example(claimed: AV_CODEC_ID_DNXHD, packet: bytes("0000018c030180a0"), other: AV_CODEC_ID_NONE),
     Example(claimed: AV_CODEC_ID_MSMPEG4V3, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_WMV2, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_DVVIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),

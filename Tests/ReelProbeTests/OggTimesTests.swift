@@ -1,8 +1,9 @@
 import Foundation
 import ReelCore
-import ReelProbe
 import ReelTestSupport
 import Testing
+
+@testable import ReelProbe
 
 /// The granule positions on Ogg pages, compared with the number of pictures.
 @Suite(.needsFFmpeg, .serialized)
@@ -100,6 +101,45 @@ struct OggTimesTests {
     OggPages.seal(&bytes)
     let media = try #require(OpenFile(holding: bytes)).read(as: .ogg).media
     #expect(media.warnings.contains { $0.fact == "video.frameRate" }, "\(media.warnings)")
+  }
+
+  @Test func whatIsNoPageBetweenPagesIsNamed() throws {
+    let coded = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libtheora", "-c:a", "libvorbis"]
+    let whole = try FFmpegTool.make("a.ogv", coded).allBytes
+    let middle = whole.count / 2
+    let (head, rest) = (Array(whole[..<middle]), Array(whole[middle...]))
+    let torn: [[UInt8]] = [head + [0] + rest, head + rest.dropFirst(999), head + head.suffix(999) + rest]
+    for bytes in torn {
+      let media = try #require(OpenFile(holding: bytes)).read(as: .ogg).media
+      #expect(media.warnings.contains { $0.fact == "duration" }, "\(media.warnings)")
+    }
+    // What was appended is of no page.
+    let media = try #require(OpenFile(holding: whole + Array("TAG and so on".utf8))).read(as: .ogg).media
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  /// Eight times as many streams take eight times as long, not 64 times.
+  @Test func streamsThatOnlyBeginCostAsMuchAsOthers() throws {
+    func pages(_ count: Int) -> BytesInMemory {
+      let header: [UInt8] =
+        [1] + Array("vorbis".utf8) + [0, 0, 0, 0, 1, 0x40, 0x1F, 0, 0] + Array(repeating: 0, count: 12)
+        + [0xB8, 1]
+      return BytesInMemory(
+        all: (0..<count).flatMap { number -> [UInt8] in
+          let serial = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+          return Array("OggS".utf8) + [0, 2] + Array(repeating: 0, count: 8) + serial
+            + Array(repeating: 0, count: 8) + [1, UInt8(header.count)] + header
+        })
+    }
+    func cost(_ count: Int) throws -> Double {
+      let file = pages(count)
+      var (before, after) = (timespec(), timespec())
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before)
+      #expect(try #require(OggTimes(file)).links == 1)
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after)
+      return Double(after.tv_sec - before.tv_sec) + Double(after.tv_nsec - before.tv_nsec) / 1e9
+    }
+    #expect(try cost(16_000) < 24 * cost(2000))
   }
 
   /// The facts from the quick reading, and from every packet.

@@ -58,6 +58,39 @@ struct TornFileTests {
     #expect(shorter.warnings.contains { $0.code == .indexMismatch }, "\(shorter.warnings)")
   }
 
+  @Test func aPictureThatOnlyAThoroughReadingMissesTellsNotHowMuchIsThere() throws {
+    let whole = try Self.made("a.mp4", Self.h264 + ["-movflags", "+faststart"])
+    let start = try #require(whole.position(of: "mdat"))
+    let cut = Array(whole[..<(start + (whole.count - start) * 4 / 5)])
+    var media: MediaInfo?
+    for place in stride(from: start + 3000, to: cut.count - 3000, by: 500) where media == nil {
+      var bytes = cut
+      bytes.replaceSubrange(place..<(place + 100), with: repeatElement(0xFF, count: 100))
+      guard try !Self.read(bytes).warnings.contains(where: { $0.code == .indexMismatch }) else { continue }
+      let read = try Self.read(bytes, by: [.thorough])
+      if read.warnings.contains(where: { $0.code == .indexMismatch }) { media = read }
+    }
+    let found = try #require(media)
+    #expect(found.truncated == true && found.presentDuration == nil)
+  }
+
+  /// The record of AV1 may leave out the sequence header (AV1 in ISOBMFF, 2.3.3), as GStreamer's does.
+  @Test func picturesOfAV1BesideARecordWithoutTheirHeader() throws {
+    let coded = ["-c:v", "libaom-av1", "-cpu-used", "8", "-movflags", "+faststart"]
+    var whole = try Self.made("a.mp4", coded)
+    let record = try #require(whole.position(of: "av1C")) + 8
+    #expect(whole[record] == 0x0A)
+    // Padding (5.3.2 of the AV1 specification).
+    whole[record] = 0x7A
+    let media = try Self.read(whole)
+    #expect(media.warnings.isEmpty && media.video?.codec == "av1", "\(media.warnings)")
+    let start = try #require(whole.position(of: "mdat"))
+    for (kind, bytes) in Self.torn(whole, at: 0.3, behind: start) {
+      let media = try Self.read(bytes)
+      #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(kind): \(media.warnings)")
+    }
+  }
+
   @Test(
     arguments: [
       "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof", "cmaf+frag_keyframe",
@@ -100,6 +133,16 @@ struct TornFileTests {
     #expect(thorough.warnings.contains { $0.fact == "duration" }, "\(thorough.warnings)")
   }
 
+  @Test(arguments: [0, 1, 2, 5, 17, 18, 1 << 50, .max])
+  func theFirstPictureAndTheLastAreLookedAt(count: Int) {
+    for looks in [16, 1 << 10] {
+      let numbers = StrayPicture.numbers(of: count, looks)
+      #expect(numbers.count == (count < 2 ? 0 : min(count, looks + 1)))
+      #expect(count < 2 || numbers.first == 0 && (numbers.last ?? 0) > (count - 1) / 100 * 99)
+      #expect(zip(numbers, numbers.dropFirst()).allSatisfy(<) && numbers.allSatisfy { $0 < count })
+    }
+  }
+
   @Test func aFooterThatIsNotWhereTheHeaderSays() throws {
     let whole = try Self.made("a.mxf", ["-c:v", "mpeg2video", "-c:a", "pcm_s16le"])
     let before = try Self.read(whole)
@@ -130,5 +173,15 @@ struct TornFileTests {
       guard let container = file.sniffed else { continue }
       #expect(throws: ProbeError.self, "\(number)") { try file.read(as: container) }
     }
+  }
+
+  /// Of few bytes, a line feed may be the only one that is missing by chance.
+  @Test func aSmallFileMayLackAByte() {
+    var draws = SplitMix64(seed: 3)
+    for count in [1000, 1500, 2000] {
+      let bytes = Array(0...255) + draws.bytes(count)
+      #expect(!TextTransfer.hasChanged(BytesInMemory(all: bytes.filter { $0 != 10 })))
+    }
+    #expect(TextTransfer.hasChanged(BytesInMemory(all: draws.bytes(60_000).filter { $0 != 10 })))
   }
 }

@@ -17,6 +17,15 @@ package protocol ByteReading {
 }
 
 extension ByteReading {
+  /// Whether a word is somewhere in a range.
+  func contains(_ word: [UInt8], in range: Range<Int64>) -> Bool {
+    let most = 256 << 10
+    return stride(from: range.lowerBound, to: range.upperBound, by: most - word.count + 1).contains {
+      PlaceSearch.index(of: word, in: bytes(at: $0, count: Int(min(Int64(most), range.upperBound - $0)))[...])
+        != nil
+    }
+  }
+
   /// False by default, as for a local file.
   package var isFar: Bool { false }
 

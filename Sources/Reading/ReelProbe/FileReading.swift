@@ -157,6 +157,7 @@ struct FileReading {
     if !media.warnings.contains(where: { [.indexMismatch, .contentMissing].contains($0.code) }),
       let stray = StrayPicture.found(in: source, structure, streams, amongAll: true)
     {
+      media.presentDuration = nil
       media.warnings = Array((media.warnings + [stray.warning]).prefix(MediaWarning.most))
     }
     if !structure.hasScrambled(streams), media.encrypted != true {

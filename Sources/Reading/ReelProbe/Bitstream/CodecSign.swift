@@ -221,7 +221,7 @@ enum CodecSign {
   }
 
   /// Whether the packet begins with a complete AV1 open bitstream unit of a defined type (5.3.2).
-  private static func isUnit(_ packet: [UInt8]) -> Bool {
+  static func isUnit(_ packet: [UInt8]) -> Bool {
     guard packet[0] & 1 == 0, let unit = AV1Units(packet[...]).first(where: { _ in true }) else {
       return false
     }
@@ -254,7 +254,7 @@ enum CodecSign {
     case AV_CODEC_ID_MJPEG: return !packet.starts(with: [0xFF, 0xD8])
     // In Matroska, FFmpeg inserts the frame's mark, whatever follows.
     case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
-    case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
+    case AV_CODEC_ID_DNXHD: return !DNxFrameHeader.isPrefix(packet)
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
     // Where a start code would be, these have a quantizer that is never 0 (MS MPEG-4, WMV), the section of a DIF block
     // (DV; SMPTE ST 314, 6.2), or the length of the packet, which may be padded (Cinepak).

@@ -68,11 +68,16 @@ struct DNxFrameHeader: Hashable {
     1274: Compression(bitDepth: 8),
   ]
 
+  /// Whether at least five bytes begin with the prefix of a header, of any revision.
+  static func isPrefix(_ head: [UInt8]) -> Bool {
+    let size = number(head, at: 2, bytes: 2)
+    return head[0] == 0 && head[1] == 0 && size >= shortest && size <= 0x2170 && size % 4 == 0
+      && (head[4] == 3 || 1...2 ~= head[4] && size == shortest)
+  }
+
   /// Returns the revision in the header's prefix: 1, or 3 for DNxHR. Nil for an unknown prefix, and for that of 4:4:4.
   private static func revision(of head: [UInt8]) -> Int? {
-    let size = number(head, at: 2, bytes: 2)
-    guard head[0] == 0, head[1] == 0, size >= shortest, size <= 0x2170, size % 4 == 0 else { return nil }
-    return head[4] == 3 ? 3 : head[4] == 1 && size == shortest ? 1 : nil
+    isPrefix(head) && head[4] != 2 ? Int(head[4]) : nil
   }
 
   /// Whether each row of macroblocks begins within the frame.

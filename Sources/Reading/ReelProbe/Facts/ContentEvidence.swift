@@ -140,7 +140,9 @@ struct ContentEvidence {
   /// Whether the duration of an Ogg file is counted from its pages, because FFmpeg relies on the time that each
   /// states.
   var pagesTell: Bool {
-    guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
+    guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil, !ogg.hasGap else {
+      return false
+    }
     return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate || ogg.lateSeconds != nil
   }
 
@@ -791,14 +793,21 @@ struct ContentEvidence {
       ]
     }
     guard let ogg = structure.ogg else { return [] }
-    let torn = "it has bytes that are no part of its pages, so its duration may be wrong"
     return
       (ogg.hasUnknown
       ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : [])
-      + (ogg.isMixed ? [MediaWarning(.claimUnchecked, torn, fact: "duration")] : []) + times(ogg)
+      + times(ogg)
   }
 
   private func times(_ ogg: OggTimes) -> [MediaWarning] {
+    if ogg.hasGap {
+      return [
+        MediaWarning(
+          .claimUnchecked,
+          "it has bytes that are no part of its pages: some were lost, repeated or replaced, so its duration may be wrong",
+          fact: "duration")
+      ]
+    }
     if ogg.jumps {
       return [
         MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")

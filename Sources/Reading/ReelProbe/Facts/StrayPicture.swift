@@ -50,27 +50,32 @@ struct StrayPicture {
   private static let looks = 16
   private static let mostLooks = 1 << 20
   /// The smallest sample to look at: writers use shorter ones as placeholders.
-  private static let leastSample: Int64 = 8
+  fileprivate static let leastSample: Int64 = 8
 
   private static func places(
     of stream: StreamChoice.Stream, _ fragments: MovieFragments?, in file: BoundedSource, _ looks: Int
   ) -> [Range<Int64>] {
-    func numbers(of count: Int) -> [Int] {
-      let steps = min(looks, max(1, count - 1))
-      return count > 0 ? Set((0...steps).map { (count - 1) * $0 / steps }).sorted() : []
-    }
     let found: [Range<Int64>]
     if let fragments {
       let runs = fragments.sampleRuns[UInt32(truncatingIfNeeded: stream.pointee.id)] ?? []
-      found = runs.ranges(of: numbers(of: runs.samples), in: file)
+      found = runs.ranges(of: numbers(of: runs.samples, looks), in: file)
     } else {
-      found = numbers(of: Int(avformat_index_get_entries_count(stream))).compactMap {
+      found = numbers(of: Int(avformat_index_get_entries_count(stream)), looks).compactMap {
         let entry = reel_index_entry(stream, Int32(clamping: $0))
         return entry.position >= 0
           ? entry.position..<entry.position.addingClamped(Int64(max(0, entry.size))) : nil
       }
     }
     return found.filter { $0.upperBound - $0.lowerBound >= leastSample && $0.upperBound <= file.size }
+  }
+
+  /// Returns the numbers of the pictures to look at, from 0 on, in order; none of a single picture. Fragments may claim
+  /// so many that a product would be no whole number.
+  static func numbers(of count: Int, _ looks: Int) -> [Int] {
+    let steps = min(looks, count - 1)
+    guard steps > 0 else { return [] }
+    let (whole, rest) = (count - 1).quotientAndRemainder(dividingBy: steps)
+    return (0...steps).map { $0 * whole + $0 * rest / steps }
   }
 }
 
@@ -106,7 +111,9 @@ private struct PictureSigns {
     guard length <= most || codec != AV_CODEC_ID_AV1 else { return true }
     let bytes = file.bytes(at: place.lowerBound, count: Int(min(length, most)))
     // A placeholder repeats one byte.
-    guard let first = bytes.first, !bytes.allSatisfy({ $0 == first }) else { return true }
+    guard bytes.count >= StrayPicture.leastSample, !bytes.allSatisfy({ $0 == bytes[0] }) else { return true }
+    // Only the first picture must have a sequence header, if the record has none.
+    if codec == AV_CODEC_ID_AV1 { return CodecSign.isUnit(bytes) }
     return !CodecSign.isMissing(in: bytes, of: codec, record: record)
   }
 

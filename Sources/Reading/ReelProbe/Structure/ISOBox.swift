@@ -27,15 +27,8 @@ extension ISOBox {
 
   /// Whether there is a fragment (`moof`, whose first box is `mfhd`) in a part of a file.
   static func hasFragment(_ file: some ByteReading, in range: Range<Int64>) -> Bool {
-    let names = [UInt8]("moof".utf8) + [0, 0, 0, 16] + [UInt8]("mfhd".utf8)
-    let step = Int64(searched - names.count + 1)
-    return stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(step)).contains {
-      let bytes = file.bytes(at: $0, count: Int(min(Int64(searched), range.upperBound - $0)))
-      return PlaceSearch.index(of: names, in: bytes[...]) != nil
-    }
+    file.contains([UInt8]("moof".utf8) + [0, 0, 0, 16] + [UInt8]("mfhd".utf8), in: range)
   }
-
-  private static let searched = 256 << 10
 
   /// Returns the boxes within this one, after `skipped` bytes of its own. They end where it does at the latest: what
   /// a box claims beyond that belongs to others, and would be read once for each box that claims it.

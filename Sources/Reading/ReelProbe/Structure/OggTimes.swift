@@ -23,8 +23,9 @@ struct OggTimes: Hashable {
   /// Whether the sound confirms how long the pictures last at their rate: they end together, or one ends where the
   /// other is as far in the file.
   private(set) var picturesAgree = false
-  /// Whether bytes that are no page follow before its streams end, and what comes behind them was not looked at.
-  private(set) var isMixed = false
+  /// Whether it has bytes that are no page, and either pages follow behind them or its streams have not ended before.
+  /// Nothing behind them counts here.
+  private(set) var hasGap = false
   /// Whether it has a stream of an unknown kind.
   private(set) var hasUnknown = false
   /// Whether it has a stream whose times are not read.
@@ -38,6 +39,8 @@ struct OggTimes: Hashable {
 
   private static let mostBytes: Int64 = 128 << 20
   private static let mostLeftOut: Int64 = 100
+  /// The bytes to search for pages behind bytes that are no page.
+  private static let searched: Int64 = 16 << 20
 
   fileprivate struct Stream {
     let codec: Codec
@@ -76,16 +79,19 @@ struct OggTimes: Hashable {
   init?(_ file: some ByteReading) {
     guard file.size <= Self.mostBytes, !file.isFar else { return nil }
     var streams: [Int: Stream] = [:]
-    var (at, begun, ended): (Int64, Set<Int>, Set<Int>) = (0, [], [])
+    var (at, begun, ended, hasContent): (Int64, Set<Int>, Set<Int>, Bool) = (0, [], [], false)
     let mark = Array("OggS".utf8)
     while at < file.size {
       let head = file.bytes(at: at, count: 27 + 255)
       guard head.count >= 28, head.starts(with: mark), head.count >= 27 + Int(head[26]) else {
         if at == 0 { return nil }
-        // A page that was cut off begins like others.
+        // A page that was cut off begins like others, and zeros may fill the end.
         let isPage = mark.starts(with: head.prefix(mark.count))
         let tail = file.bytes(at: max(at, file.size - Int64(head.count)), count: head.count)
-        isMixed = !isPage && !begun.isSubset(of: ended) && !(head + tail).allSatisfy { $0 == 0 }
+        let isForeign = !isPage && !begun.isSubset(of: ended) && !(head + tail).allSatisfy { $0 == 0 }
+        hasGap =
+          isForeign
+          || file.contains(mark + [0], in: at..<min(file.size, at.addingClamped(Self.searched)))
         break
       }
       let lengths = head[27..<(27 + Int(head[26]))]
@@ -99,10 +105,10 @@ struct OggTimes: Hashable {
         jumps = true
       }
       if head[5] & 2 != 0 {
-        if streams.values.contains(where: { $0.packets > 0 }) {
+        if hasContent {
           finish(streams)
           secondsBefore = secondsBefore.flatMap { before in lastSeconds.map { before + $0 } }
-          (streams, links) = ([:], links + 1)
+          (streams, links, hasContent) = ([:], links + 1, false)
         }
         let packet = file.bytes(at: contents, count: Int(min(64, lengths.first ?? 0)))
         if let codec = codec(packet) {
@@ -129,6 +135,7 @@ struct OggTimes: Hashable {
           }
         }
         streams[serial] = stream
+        hasContent = hasContent || stream.packets > 0
       }
       at = contents + lengths.reduce(0) { $0 + Int64($1) }
     }

@@ -16,12 +16,14 @@ package enum TextTransfer {
     return isEncoded(bytes) || hasLines(bytes) || lacksBytes(bytes)
   }
 
-  /// Whether only zeros, carriage returns or line feeds are missing of all bytes there are, or only the upper half.
+  /// Whether only zeros, carriage returns or line feeds are missing of all bytes there are, or only the upper half. In
+  /// few bytes, any of these may be missing by chance: then others are rare.
   private static func lacksBytes(_ bytes: [UInt8]) -> Bool {
-    var isThere = [Bool](repeating: false, count: 256)
-    for byte in bytes { isThere[Int(byte)] = true }
-    let missing = isThere.indices.filter { !isThere[$0] }
+    var counts = [Int](repeating: 0, count: 256)
+    for byte in bytes { counts[Int(byte)] += 1 }
+    let missing = counts.indices.filter { counts[$0] == 0 }
     return [[0], [0x0A], [0x0D], Array(0x80...0xFF)].contains(missing)
+      && counts.allSatisfy { $0 == 0 || $0 >= 4 }
   }
 
   private static func hasLines(_ bytes: [UInt8]) -> Bool {
