@@ -92,8 +92,11 @@ struct DurationTests {
   }
 
   /// The header describes the samples in the index (ISO/IEC 14496-12, 8.8.2); any excess in it is wrong.
-  @Test func aHeaderBesideFragmentsIsOfTheIndex() throws {
-    let arguments = Self.h264 + ["-g", "10", "-movflags", "frag_keyframe"]
+  @Test(arguments: [
+    ["-g", "10"], ["-c:v", "mpeg4", "-g", "12", "-bf", "2"], ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"],
+  ])
+  func aHeaderBesideFragmentsIsOfTheIndex(coded: [String]) throws {
+    let arguments = Self.h264 + coded + ["-movflags", "frag_keyframe"]
     var bytes = try make("a.mp4", arguments).allBytes
     var media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
     #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")

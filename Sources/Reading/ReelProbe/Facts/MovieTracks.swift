@@ -87,14 +87,22 @@ struct MovieTracks {
   func areOutlasted(until claimed: Double) -> Bool { meansAll(claimed) && !agree(with: claimed) }
 
   /// Whether a header beside fragments means the duration of the samples in the index, as it should if it does not
-  /// cover the fragments (8.8.2).
+  /// cover the fragments (8.8.2). FFmpeg counts to the key frame that begins the next fragment, although pictures of
+  /// that fragment may be shown before it.
   func isOfIndex(_ claimed: Double) -> Bool {
-    let lengths = iso.tracks.filter(\.isSeenOrHeard).compactMap { track -> Double? in
-      guard let scale = track.timescale, let ticks = track.times?.total, ticks > 0 else { return nil }
-      return Double(ticks) / Double(scale)
+    let lengths = iso.tracks.filter(\.isSeenOrHeard).compactMap { track -> (own: Double, most: Double)? in
+      guard let scale = track.timescale, let times = track.times, let ticks = times.total, ticks > 0 else {
+        return nil
+      }
+      let own = Double(ticks) / Double(scale)
+      return (own, own + own * Self.mostReordered / Double(times.samples))
     }
-    return lengths.max().map { Self.isNear(claimed, $0) } ?? false
+    guard let longest = lengths.max(by: { $0.own < $1.own }) else { return false }
+    return Self.isNear(claimed, longest.own) || (longest.own...longest.most).contains(claimed)
   }
+
+  /// The most pictures that H.264 and HEVC may show in another order than that in which they are stored.
+  private static let mostReordered = 16.0
 
   private func meansAll(_ claimed: Double) -> Bool {
     seconds { _ in true }.map { Self.isNear(claimed, $0) } == true
