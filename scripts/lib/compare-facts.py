@@ -22,6 +22,8 @@ KNOWN = [
     (r"media\.warnings\[\d+\]\..*", r"codecUnknown|video\.codec|vvc1|None|its video is in a codec that .*", r"nothing"),
     # Multiview HEVC streams, which a newer FFmpeg parses.
     (r"probe\.method", r"header", r"full"),
+    # VVC, for which a newer FFmpeg has a decoder.
+    (r"probe\.method", r"packets", r"full"),
     # The timestamps of a program stream that begins in the middle of a group of pictures.
     (r"media\.duration", r"1\.48", r"1\.46"),
     (r"media\.bitRate", r"1660541", r"1683288"),
