@@ -1,4 +1,5 @@
 import CFFmpeg
+import Foundation
 import ReelCore
 import Testing
 import ReelTestSupport
@@ -499,11 +500,14 @@ struct FalseSoundTests {
   private static func stretched(_ name: String, by factor: Double, _ coded: [String]) throws -> [UInt8] {
     let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
     let flags = name == "fragments.mp4" ? ["-movflags", "frag_keyframe+empty_moov+delay_moov"] : []
-    return try FFmpegTool.make(
-      name,
-      FFmpegTool.picture + FFmpegTool.tone + coded + ["-strict", "-2", "-ar", "48000", "-bsf:v", times]
-        + ["-bsf:a", times] + flags
-    ).allBytes
+    let encoded = try FFmpegTool.make(
+      name, FFmpegTool.picture + FFmpegTool.tone + coded + ["-strict", "-2", "-ar", "48000"] + flags)
+    // Behind an encoder, FFmpeg 7 counts in frames, which half a frame does not fit.
+    let input = [
+      "-i", "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/\(encoded.descriptor)", "-c", "copy",
+      "-strict", "-2",
+    ]
+    return try FFmpegTool.make(name, input + ["-bsf:v", times, "-bsf:a", times] + flags).allBytes
   }
 
   private static func coded(_ pictures: String, _ sound: String) -> [String] {
