@@ -97,14 +97,14 @@ package enum Failpoint: Sendable, CaseIterable {
   import Synchronization
 
   /// The effect that `REEL_FAILPOINT=NAME[:N]=EFFECT` requests, once, when the process reaches that point for the
-  /// Nth time: `crash` (at once, as `kill -9`), `stop` (until SIGCONT), `delay:MS`, or `error:ERRNO` (EIO without a
-  /// number).
+  /// Nth time: `crash` (at once, as `kill -9`), `stop` (until SIGCONT), `interrupt` (a Ctrl-C, until it has cancelled
+  /// the task that is at the point), `delay:MS`, or `error:ERRNO` (EIO without a number).
   ///
   /// `REEL_DIE_AT=NAME[:N]` is short for `NAME[:N]=crash`. Every point that is reached is appended, one per line,
   /// to the file that `REEL_FAILPOINTS_SEEN` names.
   package final class ArmedFailpoint: Sendable {
     private enum Effect {
-      case crash, stop
+      case crash, stop, interrupt
       case delay(milliseconds: UInt32)
       case error(Int32)
 
@@ -114,6 +114,7 @@ package enum Failpoint: Sendable, CaseIterable {
         switch parts.first {
         case "crash": self = .crash
         case "stop": self = .stop
+        case "interrupt": self = .interrupt
         case "delay": self = .delay(milliseconds: UInt32(clamping: number ?? 100))
         case "error": self = .error(number ?? EIO)
         default: return nil
@@ -153,6 +154,9 @@ package enum Failpoint: Sendable, CaseIterable {
       // Sent to this thread: a signal to the process might be handled by another thread while this one continues
       // for a while.
       case .stop: raise(SIGSTOP)
+      case .interrupt:
+        kill(getpid(), SIGINT)
+        while !Task.isCancelled { usleep(1000) }
       case .delay(let milliseconds):
         let end = ContinuousClock.now + .milliseconds(milliseconds)
         // Sleeps the whole time, even if this thread is interrupted by a signal.
