@@ -183,8 +183,7 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private mutating func readWindows() {
     let starts = (0..<windows).map { $0 * ((file.size - Self.window) / (windows - 1)) }
-    var found: [Window] = []
-    for start in starts { found.append(look(at: start..<min(file.size, start + Self.window))) }
+    var found = starts.map { look(at: $0..<min(file.size, $0 + Self.window)) }
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
     lookCloser(&found, key)
@@ -497,23 +496,21 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private mutating func moments(in range: Range<Int64>) -> [Moment] {
     let bytes = file.bytes(at: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
-    var maps: [ProgramMap] = []
     var moments = bytes.withUnsafeBufferPointer { buffer in
       switch multiplex {
       case .transport(let stride, let scrambled):
-        Self.transport(buffer, from: range.lowerBound, stride, scrambled, &maps)
+        Self.transport(buffer, from: range.lowerBound, stride, scrambled, &clock)
       case .program: Self.program(buffer, from: range.lowerBound)
       }
     }
     Self.noteSlow(&moments)
-    for (key, type) in maps.flatMap(\.types) { clock.note(key, type: type) }
     return moments
   }
 
-  /// - Parameter maps: receives the program maps, each of which is repeated many times, where they change.
+  /// - Parameter clock: receives the program maps. Each is repeated many times, and read again where it changes.
   private static func transport(
     _ bytes: UnsafeBufferPointer<UInt8>, from start: Int64, _ stride: Int, _ scrambled: Bool,
-    _ maps: inout [ProgramMap]
+    _ clock: inout ContentClock
   ) -> [Moment] {
     var moments: [Moment] = []
     var payloads: [Int: [UInt8]] = [:]
@@ -539,7 +536,7 @@ struct MPEGClock<Bytes: ByteReading> {
         let map = ProgramMap(payload)
       {
         payloads[key] = Array(payload)
-        maps.append(map)
+        clock.note(map)
       }
       if var moment = moment(bytes, at + 4 + adaptation, key) {
         moment.place = start + Int64(at)

@@ -31,9 +31,8 @@ struct ContentClock {
   private var stated: [Key: Double] = [:]
   /// The codec records between the packets: the first of a stream, and the first that differs from it.
   private(set) var records: [Key: (first: [UInt8], later: [UInt8]?)] = [:]
-  /// The types of streams in the program maps between the packets: the first of a stream, and the first that differs
-  /// from it.
-  private(set) var types: [Key: (first: UInt8, later: UInt8?)] = [:]
+  /// The codecs by the program maps between the packets: the first of a stream, and the first that differs from it.
+  private(set) var mapped: [Key: (first: AVCodecID, later: AVCodecID?)] = [:]
   /// The steps in decoding time from one packet to the next, within each of some windows that are spread evenly over
   /// the file.
   private(set) var steps: [Key: [[Int64]]] = [:]
@@ -174,9 +173,11 @@ struct ContentClock {
     if record != first, records[key]?.later == nil { records[key]?.later = record }
   }
 
-  mutating func note(_ key: Key, type: UInt8) {
-    guard let first = types[key]?.first else { return types[key] = (type, nil) }
-    if type != first, types[key]?.later == nil { types[key]?.later = type }
+  mutating func note(_ map: ProgramMap) {
+    for (key, codec) in map.codecs {
+      let first = mapped[key, default: (codec, nil)].first
+      mapped[key] = (first, mapped[key]?.later ?? (codec == first ? nil : codec))
+    }
   }
 
   /// Notes that packets of this stream are missing within a window.

@@ -49,8 +49,7 @@ extension ContentEvidence {
     guard let ogg = structure.ogg else { return [] }
     return
       (ogg.hasUnknown
-      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : [])
-      + times(ogg)
+      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : []) + times(ogg)
   }
 
   private func times(_ ogg: OggTimes) -> [MediaWarning] {
@@ -171,11 +170,10 @@ extension ContentEvidence {
   /// Warnings about streams that a later program map gives another codec than the first one.
   private var typeChanges: [MediaWarning] {
     func change(_ stream: StreamChoice.Stream, _ what: String, fact: String) -> MediaWarning? {
-      guard let own = key(of: stream).flatMap({ clock?.types[$0] }), let later = own.later,
-        let first = ProgramMap.codec(own.first), let other = ProgramMap.codec(later), first != other,
+      guard let own = key(of: stream).flatMap({ clock?.mapped[$0] }), let later = own.later,
         // The first map may be wrong about what follows.
-        stream.pointee.codecpar?.pointee.codec_id != other,
-        let codec = VideoFacts.codecName(first), let then = VideoFacts.codecName(other)
+        stream.pointee.codecpar?.pointee.codec_id != later,
+        let codec = VideoFacts.codecName(own.first), let then = VideoFacts.codecName(later)
       else { return nil }
       return .changedCodec(codec, then, what, fact: fact)
     }

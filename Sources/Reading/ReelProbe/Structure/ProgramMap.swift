@@ -1,9 +1,9 @@
 import CFFmpeg
 
-/// A program map of a transport stream (ISO/IEC 13818-1, 2.4.4.8): the types of its elementary streams.
-struct ProgramMap: Hashable {
-  /// The stream types, by packet identifier.
-  private(set) var types: [Int: UInt8] = [:]
+/// A program map of a transport stream (ISO/IEC 13818-1, 2.4.4.8).
+struct ProgramMap {
+  /// The codecs of its elementary streams by packet identifier, as far as their types tell.
+  private(set) var codecs: [Int: AVCodecID] = [:]
 
   /// Reads the map in one packet. Nil if there is none, if it continues in another packet or is not valid yet, and if it
   /// is damaged.
@@ -18,7 +18,7 @@ struct ProgramMap: Hashable {
     guard end <= section.count, end > 16, Self.remainder(section[..<end]) == 0 else { return nil }
     var place = 12 + (Int(section[10] & 15) << 8 | Int(section[11]))
     while place + 5 <= end - 4 {
-      types[Int(section[place + 1] & 0x1F) << 8 | Int(section[place + 2])] = section[place]
+      codecs[Int(section[place + 1] & 0x1F) << 8 | Int(section[place + 2])] = Self.codec(section[place])
       place += 5 + (Int(section[place + 3] & 15) << 8 | Int(section[place + 4]))
     }
   }
@@ -32,7 +32,7 @@ struct ProgramMap: Hashable {
 
   /// Returns the codec that a stream type stands for, if it stands for one. Those that decoders need not tell apart are
   /// one: MPEG-1 and MPEG-2, the layers of sound, and AAC in its two kinds of frames.
-  static func codec(_ type: UInt8) -> AVCodecID? {
+  private static func codec(_ type: UInt8) -> AVCodecID? {
     switch type {
     case 0x01, 0x02: AV_CODEC_ID_MPEG2VIDEO
     case 0x03, 0x04: AV_CODEC_ID_MP2
