@@ -125,7 +125,7 @@ import Testing
     let black = ["-f", "lavfi", "-i", "color=black:s=640x480", "-frames:v", "1"]
     let picture = try FFmpegTool.make("a.bmp", black)
     let attached = [
-      "-attach", "/proc/\(getpid())/fd/\(picture.descriptor)", "-metadata:s:t", "mimetype=image/bmp",
+      "-attach", picture.path, "-metadata:s:t", "mimetype=image/bmp",
     ]
     let file = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-c:v", "mpeg4"] + attached)
     let media = try file.read(as: .matroska).media

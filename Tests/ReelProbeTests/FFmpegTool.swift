@@ -11,7 +11,7 @@ enum FFmpegTool {
 
   /// The seconds from the first packet of `file` to the end of the last one, as ffmpeg reads them.
   static func length(of file: OpenFile) throws -> Double {
-    let arguments = ["-i", "/proc/\(getpid())/fd/\(file.descriptor)", "-map", "0", "-c", "copy", "-copyts"]
+    let arguments = ["-i", file.path, "-map", "0", "-c", "copy", "-copyts"]
     let printed = try FFmpegProgram.output(arguments + ["-f", "framecrc", "-"])
     var (units, first, last): ([Int: Double], Double, Double) = ([:], .infinity, -.infinity)
     for line in String(decoding: printed, as: UTF8.self).split(separator: "\n") {

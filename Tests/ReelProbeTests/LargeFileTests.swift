@@ -96,7 +96,7 @@ struct LargeFileTests {
     for way in Self.ways where content != .reordered || way.base == .h264 {
       let base = try bases[way.base] ?? Self.base(content, way.base)
       bases[way.base] = base
-      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      let input = ["-i", base.path, "-map", "0", "-c", "copy"]
       hold(try FFmpegTool.make(way.name, input + Self.words(way.arguments)), way, content)
     }
   }
@@ -105,7 +105,7 @@ struct LargeFileTests {
   @Test(arguments: ["a.mkv", "a.flv", "a.ts", "a.mp4"]) func whatIsFarAwayIsToldOrNamed(name: String) throws {
     for content in [Content.even, .uneven, .slowInTheMiddle] {
       let base = try Self.base(content, .h264)
-      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      let input = ["-i", base.path, "-map", "0", "-c", "copy"]
       let made = try FFmpegTool.make(name, input)
       let media = try made.readFromAfar(as: try #require(made.sniffed)).media
       let rate = content.frames / Self.seconds
@@ -123,7 +123,7 @@ struct LargeFileTests {
   @Test func whatIsEncodedForItsContainerIsToldAsItIs() throws {
     let base = try Self.base(.even, .mpeg2)
     for way in Self.encoded {
-      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      let input = ["-i", base.path, "-map", "0", "-c", "copy"]
       hold(try FFmpegTool.make(way.name, input + Self.words(way.arguments)), way, .even)
     }
   }
@@ -160,7 +160,7 @@ struct LargeFileTests {
 
   @Test func anAVIWithoutAnIndex() throws {
     let base = try Self.base(.slowInTheMiddle, .mpeg4)
-    let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+    let input = ["-i", base.path, "-map", "0", "-c", "copy"]
     var bytes = try FFmpegTool.make("a.avi", input).allBytes
     let index = try #require(bytes.lastPosition(of: "idx1"))
     // As a writer leaves it that can't seek back.
@@ -175,7 +175,7 @@ struct LargeFileTests {
   /// Pictures that begin long after the audio.
   @Test(arguments: ["a.mkv", "a.ts", "a.flv"]) func lateStreamsCount(name: String) throws {
     let base = try Self.base(.even, .h264)
-    let path = "/proc/\(getpid())/fd/\(base.descriptor)"
+    let path = base.path
     let input = [
       "-itsoffset", "20", "-i", path, "-i", path, "-map", "0:v", "-map", "1:a", "-c", "copy",
     ]
@@ -185,9 +185,9 @@ struct LargeFileTests {
 
   @Test(arguments: ["a.mp4", "a.mov"]) func whatAnEditListHidesIsNotCounted(name: String) throws {
     let base = try Self.base(.reordered, .h264)
-    let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+    let input = ["-i", base.path, "-map", "0", "-c", "copy"]
     let whole = try FFmpegTool.make("a.mp4", input)
-    let cut = ["-ss", "11.3", "-i", "/proc/\(getpid())/fd/\(whole.descriptor)", "-map", "0", "-c", "copy"]
+    let cut = ["-ss", "11.3", "-i", whole.path, "-map", "0", "-c", "copy"]
     let made = try FFmpegTool.make(name, cut)
     hold(made, Way(name: name, arguments: "", lasts: Self.seconds - 11.3), .reordered)
   }
@@ -199,7 +199,7 @@ struct LargeFileTests {
     let pictures = "testsrc2=size=\(size):rate=25:duration=20,noise=alls=100:allf=t,format=yuv420p"
     let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=20"]
     let part = try FFmpegTool.make("a.mkv", sources + Self.words("\(base.arguments) -g 50 -bf 0"))
-    let input = ["-stream_loop", "29", "-i", "/proc/\(getpid())/fd/\(part.descriptor)", "-map", "0"]
+    let input = ["-stream_loop", "29", "-i", part.path, "-map", "0"]
     let made = try FFmpegTool.make(name, input + ["-c", "copy"])
     #expect(made.size * 8 / 600 > 1_000_000, "\(made.size)")
     // FFmpeg 7 puts the audio's last frame between two parts.

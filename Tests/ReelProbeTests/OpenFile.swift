@@ -34,6 +34,9 @@ final class OpenFile {
     if descriptor >= 0 { close(descriptor) }
   }
 
+  /// By which other programs can open it, too.
+  var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
+
   /// All bytes of the file.
   var allBytes: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Int(size))

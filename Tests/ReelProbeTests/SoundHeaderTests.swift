@@ -168,7 +168,7 @@ import Testing
       cores[$0..<($0 + 1792)] + Self.substream
     }
     let sound = try #require(OpenFile(holding: frames))
-    let input = ["-f", "eac3", "-i", "/proc/\(getpid())/fd/\(sound.descriptor)"]
+    let input = ["-f", "eac3", "-i", sound.path]
     let muxed = ["-c:v", "mpeg4", "-c:a", "copy", "-strict", "-2"]
     let made = try FFmpegTool.make(name, FFmpegTool.picture + input + muxed)
     let container = try #require(made.sniffed)
