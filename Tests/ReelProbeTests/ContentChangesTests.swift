@@ -70,12 +70,7 @@ struct ContentChangesTests {
       ("libx264", "aac", [], []),
     ] as [(String, String, [String], [String])])
   func aCodecThatChanges(video: String, audio: String, facts: [String], names: [String]) throws {
-    func part(_ video: String, _ audio: String, at second: Int) throws -> [UInt8] {
-      let coded = ["-c:v", video, "-pix_fmt", "yuv420p", "-c:a", audio, "-output_ts_offset", "\(second)"]
-      return try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
-    }
-    let first = try part("libx264", "aac", at: 0)
-    let joined = first + (try part(video, audio, at: 2))
+    let joined = try part("libx264", "aac", at: 0) + part(video, audio, at: 2)
     for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
       let told = try changes(joined, by: ways)
       #expect(told.map(\.fact) == facts, "\(told)")
@@ -83,6 +78,21 @@ struct ContentChangesTests {
       let file = try #require(OpenFile(holding: joined))
       let media = try file.read(as: .mpegTS, by: ways).media
       #expect(media.video?.codec == "h264" && media.audio.map(\.codec) == ["aac"])
+    }
+  }
+
+  private func part(_ video: String, _ audio: String, at second: Int) throws -> [UInt8] {
+    let coded = ["-c:v", video, "-pix_fmt", "yuv420p", "-c:a", audio, "-output_ts_offset", "\(second)"]
+    return try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded).allBytes
+  }
+
+  /// MPEG-1 and MPEG-2 have two stream types, but are one to decoders.
+  @Test(.needsFFmpeg) func aCodecThatChangesBehindAnotherOfItsTypes() throws {
+    let joined =
+      try part("mpeg1video", "mp2", at: 0) + part("mpeg2video", "mp2", at: 2) + part("libx264", "mp2", at: 4)
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let told = try changes(joined, by: ways).filter { $0.fact == "video.codec" }
+      #expect(told.map(\.measured) == [.text("h264")], "\(told)")
     }
   }
 
