@@ -16,6 +16,12 @@ step() {
   step_name=
 }
 
+# tell_failures TITLE LOG: prints the failures once more at the end, where people look for them.
+tell_failures() {
+  printf '\n%s:\n' "$1"
+  grep -A 3 -e ' recorded an issue' -e 'Fatal error' -e '^error: ' "$2" | head -n 60 || tail -n 20 "$2"
+}
+
 # Prints, however the script ends, what ran and for how long, and what failed.
 report_steps() {
   local status=$?

@@ -27,16 +27,18 @@ final class UploadStore: Sendable {
     var stop: StopSignal?
     var waiting: [(stop: StopSignal?, turn: CheckedContinuation<Bool, Never>)] = []
   }
-  /// How long to wait for the lock: a child of a server that was killed has it, too, between its fork and its exec.
-  private static let lockPatience = Duration.seconds(5)
   /// Bytes that every upload needs besides its content: for its state and its post.
   private static let leastRoom: Int64 = 1 << 20
 
   /// Creates the folder (0700) if it is missing; it may be a symbolic link to one. Blocks.
-  /// - Parameter room: the number of bytes that may still be written to a folder.
+  /// - Parameters:
+  ///   - lockPatience: how long to wait for the folder's lock: a child of a server that was killed has it, too, between
+  ///     its fork and its exec.
+  ///   - room: the number of bytes that may still be written to a folder.
   /// - Throws: a 503 when another server uses the folder.
   init(
     folder: String, disk: DiskThreads, lifetime: Int64, clock: any WallClock = SystemWallClock(),
+    lockPatience: Duration = .seconds(5),
     room: @escaping @Sendable (String) throws(Problem) -> Int64 = { path throws(Problem) in
       try Disk.room(at: path)
     }
@@ -46,7 +48,7 @@ final class UploadStore: Sendable {
     openedAt = clock.now()
     self.folder = try Disk.makeFolder(folder)
     lock = try Disk.open(self.folder + "/.lock", O_RDWR | O_CREAT)
-    let end = ContinuousClock.now + Self.lockPatience
+    let end = ContinuousClock.now + lockPatience
     while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK || errno == EINTR else { throw Problem(errno: errno, in: "flock") }
       guard ContinuousClock.now < end else {
