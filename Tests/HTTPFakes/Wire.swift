@@ -95,17 +95,12 @@ package final class WireListener: Sendable {
     try onThread { [socket, open] in
       while true {
         let accepted = reel_wire_accept(socket.rawValue)
-        guard accepted >= 0 else { return }
-        let client = Descriptor(adopting: accepted)
-        client.sendAtOnce()
-        let plain = Wire(client)
-        guard let number = open.add(plain) else { return }
+        guard accepted >= 0, let number = open.add(accepted) else { return }
         do {
           try onThread {
-            if let identity {
+            open.use(number) { plain in
+              guard let identity else { return serve(plain) }
               if let wire = plain.secured(by: identity) { serve(wire) }
-            } else {
-              serve(plain)
             }
             open.remove(number)
           }
@@ -126,30 +121,47 @@ package final class WireListener: Sendable {
   }
 }
 
-/// The open connections of a listener, which other threads can end.
+/// The open connections of a listener, which other threads can end. Nobody else keeps them: one that is no longer
+/// counted is closed.
 private final class OpenWires: Sendable {
   private struct State: Sendable {
     var wires: [Int: Wire] = [:]
+    /// How many are being closed.
+    var ending = 0
     var next = 0
     var isClosed = false
   }
   private let state = Mutex(State())
 
-  var count: Int { state.withLock { $0.wires.count } }
+  var count: Int { state.withLock { $0.wires.count + $0.ending } }
 
-  /// Nil when the listener is closed.
-  func add(_ wire: Wire) -> Int? {
-    state.withLock { state in
+  /// Adopts the socket of a connection. Nil when the listener is closed.
+  func add(_ socket: Int32) -> Int? {
+    let client = Descriptor(adopting: socket)
+    client.sendAtOnce()
+    return state.withLock { state in
       guard !state.isClosed else { return nil }
       state.next += 1
-      state.wires[state.next] = wire
+      state.wires[state.next] = Wire(client)
       return state.next
     }
   }
 
+  func use(_ number: Int, _ body: (Wire) -> Void) {
+    if let wire = state.withLock({ $0.wires[number] }) { body(wire) }
+  }
+
   func remove(_ number: Int) {
-    // Not released under the lock, as that may end the connection.
-    _ = state.withLock { $0.wires.removeValue(forKey: number) }
+    take(number)
+    state.withLock { $0.ending -= 1 }
+  }
+
+  /// Releases it, though not under the lock, as that closes the connection.
+  private func take(_ number: Int) {
+    _ = state.withLock { state in
+      state.ending += 1
+      return state.wires.removeValue(forKey: number)
+    }
   }
 
   func close() {

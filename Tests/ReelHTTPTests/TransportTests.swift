@@ -246,12 +246,16 @@ struct TransportTests {
   @Test("a server may use the time that a call allows it to think")
   func thinking() async throws {
     let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), answer: .milliseconds(200))
-    try await serve(HTTPRules(timeouts: timeouts)) { _ in
+    try await serve(HTTPRules(timeouts: timeouts)) { request in
+      guard request.target == "/thinks" else { return .silence }
       usleep(900_000)
       return .reply(204)
     } _: { _, transport, origin in
-      var call = HTTPCall(.head, origin, "/")
-      guard case .silent = await failure(transport, call) else { Issue.record("it answered"); return }
+      guard case .silent = await failure(transport, HTTPCall(.head, origin, "/")) else {
+        Issue.record("it answered")
+        return
+      }
+      var call = HTTPCall(.head, origin, "/thinks")
       call.thinking = .seconds(60)
       let reply = try await transport.send(call)
       #expect(reply.status.code == 204)

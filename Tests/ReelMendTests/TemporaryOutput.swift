@@ -57,7 +57,9 @@ func digests(
 func facts(of path: String, as container: MediaContainer) throws -> MediaInfo {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   defer { close(file) }
-  return try FFmpegReader().read(.descriptor(file), size: fileSize(path), container: container).media
+  // A busy machine may take long. A reading that has used half of its time leaves out facts.
+  return try FFmpegReader(limits: ReadingLimits(seconds: 600))
+    .read(.descriptor(file), size: fileSize(path), container: container).media
 }
 
 func fileSize(_ path: String) -> Int64 {

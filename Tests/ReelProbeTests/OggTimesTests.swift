@@ -139,7 +139,9 @@ struct OggTimesTests {
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after)
       return Double(after.tv_sec - before.tv_sec) + Double(after.tv_nsec - before.tv_nsec) / 1e9
     }
-    #expect(try cost(16_000) < 24 * cost(2000))
+    // The least of several, because whatever else the machine does only adds to it.
+    func least(_ count: Int) throws -> Double { try (0..<5).map { _ in try cost(count) }.min() ?? 0 }
+    #expect(try least(16_000) < 24 * least(2000))
   }
 
   /// The facts from the quick reading, and from every packet.

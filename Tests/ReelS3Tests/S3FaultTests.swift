@@ -192,7 +192,7 @@ private struct ServerBehindProxy: StoreBehindProxy {
     }
     // A list may be outdated for a moment. What is really left behind stays in it.
     var unfinished = try await names("Upload", [("uploads", "")])
-    for _ in 0..<20 where !unfinished.isEmpty {
+    for _ in 0..<300 where !unfinished.isEmpty {
       try await Task.sleep(for: .milliseconds(100))
       unfinished = try await names("Upload", [("uploads", "")])
     }

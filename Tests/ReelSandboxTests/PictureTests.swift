@@ -37,7 +37,8 @@ import Testing
     let starts = "\(folder.path)/starts"
     try folder.script(
       "worker", "printf x >> '\(starts)'; exec '\(Program.path("reel-probe-worker"))' \"$@\"")
-    let prober = SandboxedProber(worker: .path("\(folder.path)/worker"), workers: 2, deadline: patience)
+    let prober = SandboxedProber(
+      worker: .path("\(folder.path)/worker"), workers: 2, deadline: patience, idleTime: patience)
     for path in RealWorkerTests.clips.filter({ $0.hasSuffix(".mp4") }).prefix(4) {
       _ = try prober.poster(try TestFolder.open(path)).get()
     }
@@ -102,7 +103,7 @@ import Testing
   @Test(arguments: ends, [IsolationRequest.auto, .strict])
   func sabotageEndsOnePoster(_ sabotage: (String, PosterError.Code), _ isolation: IsolationRequest) throws {
     let isStuck = ["hang", "sleep"].contains(sabotage.0)
-    let prober = Sabotaged.prober(isolation, deadline: isStuck ? .seconds(2) : patience)
+    let prober = Sabotaged.prober(isolation, deadline: isStuck ? .seconds(15) : patience)
     let bad = try folder.file("bad.mp4", order(sabotage.0))
     #expect(prober.posterCode(bad) == sabotage.1)
     #expect(prober.posterCode(try folder.file("good.mp4", order("lie nothing"))) == nil)

@@ -67,9 +67,9 @@ import Testing
   }
 
   @Test func aWaitForBytesIsNoTimeOfTheWorkers() async throws {
-    let prober = Sabotaged.prober(deadline: .seconds(2))
-    // Longer in total than the deadline.
-    let bytes = MemoryHandle(order("video"), pausing: .milliseconds(2500))
+    let prober = Sabotaged.prober(deadline: .seconds(10))
+    // Longer than the deadline.
+    let bytes = MemoryHandle(order("video"), pausing: 11)
     #expect(await prober.failure(bytes.file) == nil)
     await prober.close()
   }
@@ -96,13 +96,13 @@ private final class MemoryHandle: SourceHandle {
   private let bytes: [UInt8]
   private let size: Int64
   private let failure: (after: Int, SourceError)?
-  private let pause: Duration?
+  private let pause: UInt32?
   private let onFailure: @Sendable () -> Void
   private let counts = Mutex<(reads: Int, given: Int64)>((0, 0))
 
   init(
     _ bytes: [UInt8], size: Int64? = nil, failingAfter reads: Int = .max, _ error: SourceError? = nil,
-    pausing pause: Duration? = nil, onFailure: @escaping @Sendable () -> Void = {}
+    pausing pause: UInt32? = nil, onFailure: @escaping @Sendable () -> Void = {}
   ) {
     let size = size ?? Int64(bytes.count)
     self.bytes = bytes + [UInt8](repeating: 0, count: Int(size) - bytes.count)
@@ -129,7 +129,7 @@ private final class MemoryHandle: SourceHandle {
       throw failure.1
     }
     // The sniffer makes the first read.
-    if let pause, number > 1 { usleep(for: pause) }
+    if let pause, number > 1 { sleep(pause) }
     guard offset < size else { return 0 }
     let count = min(buffer.count, Int(size - offset))
     bytes.withUnsafeBytes {
@@ -140,9 +140,4 @@ private final class MemoryHandle: SourceHandle {
   }
 
   func currentIdentity() throws(SourceError) -> FileIdentity { file.identity }
-}
-
-private func usleep(for duration: Duration) {
-  let end = ContinuousClock.now + duration
-  while .now < end { sched_yield() }
 }

@@ -39,7 +39,7 @@ import Testing
   func endsOneFile(_ sabotage: (String, ProbeError.Code), _ isolation: IsolationRequest) async throws {
     // A reader that hangs uses up the whole deadline; all others have more than they need.
     let isStuck = ["hang", "sleep"].contains(sabotage.0)
-    let prober = Sabotaged.prober(isolation, deadline: isStuck ? .seconds(4) : patience)
+    let prober = Sabotaged.prober(isolation, deadline: isStuck ? .seconds(15) : patience)
     let failure = await prober.failure(try folder.file("bad.mp4", order(sabotage.0)))
     #expect(failure?.code == sabotage.1, "\(failure?.message ?? "no failure")")
     #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)

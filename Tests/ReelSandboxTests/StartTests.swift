@@ -3,6 +3,7 @@ import Glibc
 import ReelCore
 import ReelTestSupport
 import ReelWire
+import Synchronization
 import Testing
 
 @testable import ReelSandbox
@@ -103,22 +104,29 @@ import Testing
     await prober.close()
   }
 
+  private final class Passed: Sendable {
+    let time = Mutex(Duration.zero)
+  }
+
   /// A worker that was briefly broken while its libraries were replaced is tried again.
   @Test func afterAWhileItIsTriedAgain() async throws {
     let real = Program.path(Sabotaged.name)
     try folder.script(
       "worker", "echo started >>\(folder.path)/starts; [ -e \(folder.path)/whole ] || exit 127; exec \(real)")
-    let breaker = StartCircuitBreaker(validity: .seconds(2))
+    let (begin, passed) = (ContinuousClock.now, Passed())
+    let breaker = StartCircuitBreaker { begin + passed.time.withLock { $0 } }
     let starter = WorkerStarter(
       settings: settings(forks: false), thread: SpawnThread(), breaker: breaker)
     func start() throws { _ = try starter.start(FrameBuffer(), CancellationFlag()) }
     #expect(throws: ProbeError.self) { try start() }
     #expect(starts() == StartCircuitBreaker.patience)
-    usleep(2_100_000)
+    #expect(throws: ProbeError.self) { try start() }
+    #expect(starts() == StartCircuitBreaker.patience)
+    passed.time.withLock { $0 += StartCircuitBreaker.validity }
     #expect(throws: ProbeError.self) { try start() }
     #expect(starts() == StartCircuitBreaker.patience + 1)
     try folder.write("whole", [])
-    usleep(2_100_000)
+    passed.time.withLock { $0 += StartCircuitBreaker.validity }
     try start()
     breaker.failed("once")
     try breaker.check()

@@ -8,11 +8,11 @@ import Testing
 struct DeepTreeTests {
   /// Creates nested folders, with a file in the last one and beside each thousandth.
   private func dig(_ folder: TemporaryFolder, levels: Int, name: String) throws {
-    var current = open(folder.path, O_RDONLY | O_DIRECTORY)
+    var current = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     for level in 0..<levels {
       try #require(mkdirat(current, name, 0o700) == 0)
       if level % 1000 == 999 { try write(in: current) }
-      let next = openat(current, name, O_RDONLY | O_DIRECTORY)
+      let next = openat(current, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       try #require(next >= 0)
       close(current)
       current = next
@@ -22,7 +22,7 @@ struct DeepTreeTests {
   }
 
   private func write(in directory: Int32) throws {
-    let file = openat(directory, "z.mp4", O_WRONLY | O_CREAT, 0o600)
+    let file = openat(directory, "z.mp4", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     try #require(file >= 0)
     defer { close(file) }
     try #require(Glibc.write(file, Sample.mp4, Sample.mp4.count) == Sample.mp4.count)

@@ -161,13 +161,13 @@ struct FileDisposalTests {
     let path = folder.path + "/drop/a.mp4"
     let writer = Mutex<Int32>(-1)
     let kind = moves ? FileDisposal.Kind.move(folder.source("done")) : .delete
-    if isEarly { writer.withLock { $0 = open(path, O_WRONLY) } }
+    if isEarly { writer.withLock { $0 = open(path, O_WRONLY | O_CLOEXEC) } }
     var disposal = FileDisposal(kind)
     // At the first check, the kernel may rightly report no writer.
     let system = disposal.writers
     disposal.writers = { file in
       let answer = system(file)
-      writer.withLock { if $0 < 0 { $0 = open(path, O_WRONLY) } }
+      writer.withLock { if $0 < 0 { $0 = open(path, O_WRONLY | O_CLOEXEC) } }
       return answer
     }
     let error = #expect(throws: SourceError.self) {
@@ -361,32 +361,47 @@ struct FileDisposalTests {
   }
 
   /// Replaces a file with one version after another, gives each a second name before the next replaces it, and keeps
-  /// all of them open.
+  /// those open that have no second name.
   private final class Replacer: Sendable {
     let versions = Mutex<[UInt64: Int32]>([:])
     let isWanted = Atomic(true)
     let hasEnded = DispatchSemaphore(value: 0)
 
     func run(in path: String) {
-      let (drop, draft, saved) = (path + "/drop/a.mp4", path + "/draft", path + "/saved/")
+      let (drop, draft) = (path + "/drop/a.mp4", path + "/draft")
       for number in 0..<100_000 where isWanted.load(ordering: .relaxed) {
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         _ = write(file, "\(number)", "\(number)".utf8.count)
         close(file)
-        let held = open(draft, O_RDONLY)
-        var status = stat()
-        fstat(held, &status)
-        versions.withLock { $0[UInt64(status.st_ino)] = held }
-        if link(drop, saved + "\(number)") == 0 {
+        let held = open(draft, O_RDONLY | O_CLOEXEC)
+        guard let version = inode(of: draft) else { continue }
+        versions.withLock { $0[version] = held }
+        let saved = "\(path)/saved/\(number)"
+        if save(drop, as: saved) {
           rename(draft, drop)
         } else {
           // A file that was restored since then is not replaced.
-          while reel_rename_without_replacing(AT_FDCWD, draft, AT_FDCWD, drop) != 0 {
-            if link(drop, saved + "\(number)") == 0 { rename(draft, drop); break }
+          while isWanted.load(ordering: .relaxed),
+            reel_rename_without_replacing(AT_FDCWD, draft, AT_FDCWD, drop) != 0
+          {
+            if save(drop, as: saved) { rename(draft, drop); break }
           }
         }
       }
       hasEnded.signal()
+    }
+
+    private func save(_ path: String, as saved: String) -> Bool {
+      guard link(path, saved) == 0 else { return false }
+      if let version = inode(of: saved), let held = versions.withLock({ $0.removeValue(forKey: version) }) {
+        close(held)
+      }
+      return true
+    }
+
+    private func inode(of path: String) -> UInt64? {
+      var status = stat()
+      return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
   }
 

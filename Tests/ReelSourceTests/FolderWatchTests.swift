@@ -42,7 +42,7 @@ struct FolderWatchTests {
   }
 
   private func write(_ name: String, closing: Bool = true) throws -> Int32 {
-    let descriptor = open(folder.path + "/drop/" + name, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    let descriptor = open(folder.path + "/drop/" + name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     try #require(Glibc.write(descriptor, Sample.mp4, Sample.mp4.count) == Sample.mp4.count)
     if closing { close(descriptor) }
@@ -225,7 +225,7 @@ struct FolderWatchTests {
     switch way {
     case "closedByAnother": close(try write("a.mp4", closing: false))
     case "mapped":
-      let reader = open(folder.path + "/drop/a.mp4", O_RDWR)
+      let reader = open(folder.path + "/drop/a.mp4", O_RDWR | O_CLOEXEC)
       map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, reader, 0)
       close(reader)
       close(writer)

@@ -42,7 +42,7 @@ struct OwnedFileTests {
   @Test("an owned file that may still be written to is treated like any other file")
   func writer() throws {
     let file = try owned()
-    let writer = open(file.path.text, O_RDWR)
+    let writer = open(file.path.text, O_RDWR | O_CLOEXEC)
     #expect(try opened(file).handle is OpenedFile)
     let mapped = mmap(nil, 1, PROT_READ | PROT_WRITE, MAP_SHARED, writer, 0)
     try #require(mapped != MAP_FAILED)

@@ -57,7 +57,7 @@ struct PrivateCopyTests {
   func sparse(_ at: Int) throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("f.mp4", [])
-    let number = open(path.text, O_RDWR)
+    let number = open(path.text, O_RDWR | O_CLOEXEC)
     try #require(pwrite(number, Sample.mp4, Sample.mp4.count, off_t(at)) == Sample.mp4.count)
     try #require(ftruncate(number, 4 << 20) == 0)
     close(number)
@@ -75,7 +75,7 @@ struct PrivateCopyTests {
   func sparseAndLarge() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("f.mp4", [])
-    let (number, bytes) = (open(path.text, O_RDWR), [UInt8](repeating: 7, count: 20 << 20))
+    let (number, bytes) = (open(path.text, O_RDWR | O_CLOEXEC), [UInt8](repeating: 7, count: 20 << 20))
     try #require(pwrite(number, bytes, bytes.count, 40 << 20) == bytes.count)
     close(number)
     let file = try FoundFile.named(path, followLinks: false).open()

@@ -20,7 +20,8 @@ extension TemporaryFolder {
   @discardableResult
   func write(nameBytes: [UInt8], _ bytes: [UInt8] = Sample.mp4) throws -> SourcePath {
     let path = source.appending(nameBytes)
-    let descriptor = open(path.bytes.map { CChar(bitPattern: $0) } + [0], O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    let descriptor = open(
+      path.bytes.map { CChar(bitPattern: $0) } + [0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
     try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)

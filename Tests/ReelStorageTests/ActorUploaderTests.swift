@@ -21,7 +21,7 @@ struct ActorUploaderTests {
     let uploader = ActorUploader(readsOnItself: true)
     var store = StoreUnderTest(largeSize: 1 << 20) { uploader }
     // The patience does not matter: a blocked actor never answers.
-    store.patience = .milliseconds(1)
+    store.patience = 1
     let violation = await #expect(throws: ContractViolation.self) { try await promise.check(store) }
     #expect(violation?.detail.contains("must not read on the actor itself") == true)
   }

@@ -38,7 +38,7 @@ package final class TinyDisk: Sendable {
 
   /// Fills the remaining space.
   package func fill() {
-    let file = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    let file = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     let zeros = [UInt8](repeating: 0, count: 4096)
     while write(file, zeros, zeros.count) > 0 {}
     close(file)

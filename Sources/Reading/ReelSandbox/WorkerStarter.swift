@@ -135,6 +135,7 @@ final class StartCircuitBreaker: Sendable {
   }
   private let state = Mutex(State())
   private let validity: Duration
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   /// How many consecutive failures stop further attempts for a while.
   static let patience = 3
@@ -143,8 +144,11 @@ final class StartCircuitBreaker: Sendable {
 
   /// - Parameter validity: How long to wait before the next attempt: a library that is being replaced is back by
   ///   then.
-  init(validity: Duration = StartCircuitBreaker.validity) {
-    self.validity = validity
+  init(
+    validity: Duration = StartCircuitBreaker.validity,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    (self.validity, self.now) = (validity, now)
   }
 
   /// Whether the program that was started is of another version than this one, which no further attempt can change.
@@ -157,7 +161,7 @@ final class StartCircuitBreaker: Sendable {
   /// Checks whether a start may be attempted.
   /// - Throws: `workerBroken` for a while after repeated failures.
   func check() throws(ProbeError) {
-    if let verdict = state.withLock({ $0.verdict }), .now < verdict.expiry { throw verdict.error }
+    if let verdict = state.withLock({ $0.verdict }), now() < verdict.expiry { throw verdict.error }
   }
 
   func succeeded() {
@@ -173,12 +177,12 @@ final class StartCircuitBreaker: Sendable {
       state.failuresInARow = min(state.failuresInARow + 1, Self.patience)
       guard state.failuresInARow == Self.patience else { return state.failuresInARow == 1 ? 50_000 : 500_000 }
       // An attempt that was already under way fails for the same reason.
-      if let verdict = state.verdict, .now < verdict.expiry { return 0 }
+      if let verdict = state.verdict, now() < verdict.expiry { return 0 }
       let error = ProbeError(
         .workerBroken,
         "the program that reads media failed to start, \(Self.patience) times in a row"
           + " (\(reason)); reinstall Reel, and make sure that this system, or this container, lets it run")
-      state.verdict = (error, .now + validity)
+      state.verdict = (error, now() + validity)
       return 0
     }
   }

@@ -15,8 +15,8 @@ public struct StoreUnderTest: Sendable {
   let sources: SourceKind
   let largeSize: Int
   let makeUploader: @Sendable () async throws -> any Uploader
-  /// How long an upload is held up so that another call can answer.
-  package var patience = DispatchTimeInterval.seconds(10)
+  /// How long an upload is held up so that another call can answer, in beats of ``Pause``.
+  package var patience = 600
 
   /// - Parameters:
   ///   - sources: the kind of sources. An uploader that treats descriptors specially should be checked with both kinds.
@@ -159,15 +159,17 @@ private final class UsedKeys: Sendable {
 
 /// Holds up an upload halfway until the check has looked at the store.
 final class Pause: Sendable {
-  private let patience: DispatchTimeInterval
+  private let patience: Int
+  private let beats = Atomic<Int>(0)
   private let reached = AsyncStream<Void>.makeStream()
   private let release = DispatchSemaphore(value: 0)
   private let isHeld = Atomic<Bool>(false)
   private let isGivenUp = Atomic<Bool>(false)
 
-  /// - Parameter patience: how long the look may take. A look that waited for the upload itself would otherwise never
-  ///   end.
-  init(patience: DispatchTimeInterval) {
+  /// - Parameter patience: how long the look may take, in beats: tenths of a second, each followed by a turn on the
+  ///   cooperative pool. Where the pool is so busy that the look gets no turn, its time does not pass either. A look
+  ///   that waited for the upload itself would otherwise never end.
+  init(patience: Int) {
     self.patience = patience
   }
 
@@ -183,8 +185,19 @@ final class Pause: Sendable {
   private func hold() {
     if isHeld.exchange(true, ordering: .relaxed) { return }
     pass()
-    if release.wait(timeout: .now() + patience) == .timedOut {
-      isGivenUp.store(true, ordering: .relaxed)
+    let heart = Task.detached { [self] in
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(100))
+        beats.add(1, ordering: .relaxed)
+      }
+    }
+    defer { heart.cancel() }
+    // The heart stands still where the upload itself blocks the pool.
+    let end = ContinuousClock.now + .seconds(600)
+    while release.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+      if beats.load(ordering: .relaxed) >= patience || ContinuousClock.now > end {
+        return isGivenUp.store(true, ordering: .relaxed)
+      }
     }
   }
 

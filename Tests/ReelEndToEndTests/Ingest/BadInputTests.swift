@@ -66,7 +66,7 @@ struct BadInputTests {
       Array(bench.clips.path.utf8CString.dropLast()) + [
         0x2F, CChar(bitPattern: 0xFF), 0x2E, 0x6D, 0x70, 0x34, 0,
       ]
-    let descriptor = open(name, O_CREAT | O_WRONLY, 0o600)
+    let descriptor = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
     #expect(descriptor >= 0)
     let bytes = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
     _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
