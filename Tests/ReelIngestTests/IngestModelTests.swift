@@ -224,7 +224,7 @@ struct IngestModelTests {
     let slow = ScriptedUploader(base: store) { key throws(UploadError) in
       started.continuation.yield(key)
       do {
-        try await Task.sleep(for: .seconds(30))
+        try await Task.sleep(for: .seconds(3600))
       } catch {
         throw UploadError(.cancelled, "cancelled")
       }

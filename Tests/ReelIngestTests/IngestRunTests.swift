@@ -119,7 +119,7 @@ struct IngestRunTests {
     let begun = AsyncStream<Void>.makeStream()
     let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
       begun.continuation.yield()
-      do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
+      do { try await Task.sleep(for: .seconds(3600)) } catch { throw UploadError(.cancelled, "cancelled") }
     }
     let server = Server(services(uploader: endless))
     let input = folder.input

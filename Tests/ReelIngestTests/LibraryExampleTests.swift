@@ -54,7 +54,7 @@ struct LibraryExampleTests {
   func cancelling() async {
     let folder = ClipFolder(["a.mp4"])
     let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
-      do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
+      do { try await Task.sleep(for: .seconds(3600)) } catch { throw UploadError(.cancelled, "cancelled") }
     }
     var services = services
     services.uploader = endless

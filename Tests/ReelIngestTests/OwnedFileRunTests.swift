@@ -72,7 +72,7 @@ struct OwnedFileRunTests {
 
   @Test("hashes the bytes itself while somebody still has the file open for writing")
   func writer() async throws {
-    let writer = open(folder.path(of: "whole"), O_RDWR)
+    let writer = open(folder.path(of: "whole"), O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     let (post, object) = try await published(as: "another video")
     #expect(try post.digest == digest("a video") && object.digest == post.digest)

@@ -102,6 +102,12 @@ import Testing
     try await other.close()
   }
 
+  /// Waits until the catalog uses the server again: where a refusal took long, it does not ask at once.
+  private func restore(_ proxy: CuttingProxy, for catalog: PostgresCatalog) async throws {
+    proxy.refuse(false)
+    #expect(try await eventually { (try? await catalog.status()) != nil })
+  }
+
   /// The server has committed, but is unreachable before it can answer, for longer than anybody waits.
   @Test(.besidePostgres) func whatWasGrantedAndNeverHeardOfIsFreeAgain() async throws {
     let database = try await TestDatabase()
@@ -120,7 +126,7 @@ import Testing
       proxy.refuse(true)
       await #expect(throws: CatalogError.self) { try await body() }
       #expect(proxy.cuts == before + 1)
-      proxy.refuse(false)
+      try await restore(proxy, for: catalog)
     }
     try await cut { _ = try await catalog.claim(alone) }
     try await cut { try await onThread { _ = try catalog.claim([batched], noting: []) } }
@@ -161,7 +167,7 @@ import Testing
         await #expect(throws: CatalogError.self) { try await catalog.release(intent, because: .retryLater) }
       }
       #expect(proxy.cuts == place + 1)
-      proxy.refuse(false)
+      try await restore(proxy, for: catalog)
       if isTriedAgain {
         let error = await #expect(throws: CatalogError.self) {
           try await onThread { _ = try catalog.complete([completion], noting: [])[0].get() }
@@ -203,7 +209,7 @@ import Testing
           _ = try await catalog.claim(request)
         }
       }
-      proxy.refuse(false)
+      try await restore(proxy, for: catalog)
       #expect(try catalog.published(request.publication)?.announced == false)
       #expect(try catalog.published(request.publication)?.announced == true)
     }

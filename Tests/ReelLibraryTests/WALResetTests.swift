@@ -1,6 +1,7 @@
 import CPausingVFS
 import Foundation
 import Glibc
+import ReelTestServers
 import ReelTestSupport
 import Testing
 
@@ -258,7 +259,7 @@ struct WALResetCampaign {
     let (processes, longest) = (
       Int.random(in: 3...5, using: &choices), Int.random(in: 3...25, using: &choices)
     )
-    var ends: [(Process, Task<Data, Never>, Task<Data, Never>)] = []
+    var ends: [(Process, Aside<Data>, Aside<Data>)] = []
     for number in 0..<processes {
       let process = Process()
       process.executableURL = Self.program
@@ -272,15 +273,16 @@ struct WALResetCampaign {
       ]
       let (output, errors) = (Pipe(), Pipe())
       (process.standardOutput, process.standardError) = (output, errors)
-      try process.run()
+      // A server that starts meanwhile would hold the pipes open, too.
+      try Spawning.alone { try process.run() }
       let (out, err) = (output.fileHandleForReading, errors.fileHandleForReading)
-      ends.append(
-        (process, Task.detached { out.readDataToEndOfFile() }, Task.detached { err.readDataToEndOfFile() }))
+      ends.append((process, Aside { out.readDataToEndOfFile() }, Aside { err.readDataToEndOfFile() }))
     }
     var (run, told) = (Run(), Set<String>())
     for (process, output, errors) in ends {
-      let text = String(decoding: await output.value, as: UTF8.self)
-      let said = String(decoding: await errors.value, as: UTF8.self)
+      #expect(try await eventually { output.isOver && errors.isOver })
+      let text = String(decoding: try output.value(), as: UTF8.self)
+      let said = String(decoding: try errors.value(), as: UTF8.self)
       process.waitUntilExit()
       told.formUnion(text.split(separator: "\n").map(String.init))
       if process.terminationStatus != 0 { run.failures.append("\(process.terminationStatus): \(said)") }

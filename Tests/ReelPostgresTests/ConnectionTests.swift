@@ -158,7 +158,10 @@ import Testing
                   try pool.read { db in
                     try db.run("SELECT pg_sleep(0.01)")
                     return try db.value(
-                      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+                      """
+                      SELECT count(*) FROM pg_stat_activity
+                      WHERE datname = current_database() AND backend_type = 'client backend'
+                      """)
                       ?? 0
                   }
                 })

@@ -398,12 +398,12 @@ import Testing
       try victim.begin(try victim.take(upTo: 1).map(\.id))
     }
     // The lease of one has expired; the others have not been heard of since, either.
-    try bench.change("lease = 3000, lease_until = \(PostgresSchema.now) + 500")
+    try bench.change("lease = 3600000, lease_until = \(PostgresSchema.now) + 600000")
     try bench.change(
       "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
     let survivor = try bench.worker()
     #expect(try survivor.freeWhatIsDue() == 1)
-    try bench.change("lease_until = \(PostgresSchema.now) - 1", where: "lease = 3000")
+    try bench.change("lease_until = \(PostgresSchema.now) - 1", where: "lease = 3600000")
     #expect(try survivor.freeWhatIsDue() == 5)
     #expect(try bench.deaths() == [0, 0, 0, 0, 0, 0])
   }
@@ -478,7 +478,9 @@ import Testing
     let (called, spared) = (
       QueueListener(bench.queue, chance: { 0 }), QueueListener(bench.queue, chance: { 0.9 })
     )
-    for listener in [called, spared] { listener.wait(atMost: .milliseconds(1), until: { false }) }
+    for listener in [called, spared] {
+      while !listener.isListening { listener.wait(atMost: .milliseconds(10), until: { false }) }
+    }
     _ = try bench.enqueue(["a"])
     #expect(called.wait(atMost: .seconds(600), until: { false }))
     #expect(!spared.wait(atMost: .milliseconds(50), until: { false }))
