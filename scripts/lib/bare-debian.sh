@@ -69,8 +69,9 @@ make_bare() {
       ;;
   esac
   (($# == 0)) || words+=("--include=$(IFS=, && printf '%s' "$*")")
-  # The mirror may be a snapshot, whose lists apt considers expired.
-  mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' "${words[@]}" \
+  # The mirror may be a snapshot, whose lists apt considers expired. The system keeps these settings.
+  mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' \
+    --aptopt='Acquire::Retries "5"' "${words[@]}" \
     "$suite" "$folder" "${sources[@]}" || status=$?
   [[ -z $keys ]] || rm -rf "$keys"
   return "$status"

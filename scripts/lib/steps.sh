@@ -22,6 +22,17 @@ tell_failures() {
   grep -A 3 -e ' recorded an issue' -e 'Fatal error' -e '^error: ' "$2" | head -n 60 || tail -n 20 "$2"
 }
 
+# persistently COMMAND…: for what downloads something: tries again after a pause if it fails, up to five times in all.
+persistently() {
+  local pause
+  for pause in 5 10 20 40; do
+    if "$@"; then return 0; fi
+    printf 'failed; again in %d s: %s\n' "$pause" "$*" >&2
+    sleep "$pause"
+  done
+  "$@"
+}
+
 # Prints, however the script ends, what ran and for how long, and what failed.
 report_steps() {
   local status=$?
