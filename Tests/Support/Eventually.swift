@@ -3,7 +3,7 @@ package func eventually(_ condition: () async throws -> Bool) async throws -> Bo
   let end = ContinuousClock.now + .seconds(600)
   while try await !condition() {
     guard ContinuousClock.now < end else { return false }
-    try await Task.sleep(for: .milliseconds(10))
+    try await rest(milliseconds: 10)
   }
   return true
 }

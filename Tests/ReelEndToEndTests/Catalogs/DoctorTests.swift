@@ -1,6 +1,7 @@
 import Foundation
 import ReelCrypto
 import ReelLibrary
+import ReelTestServers
 import ReelTestSupport
 import Testing
 
@@ -125,7 +126,7 @@ struct DoctorTests {
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
     shell.arguments = ["-c", "mkdir -p " + command.components(separatedBy: "mkdir -p ")[1]]
-    try shell.run()
+    try Spawning.alone { try shell.run() }
     shell.waitUntilExit()
     #expect(shell.terminationStatus == 0 && !FileManager.default.fileExists(atPath: stray.path), "\(command)")
     #expect(

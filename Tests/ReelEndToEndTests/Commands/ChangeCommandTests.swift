@@ -1,5 +1,6 @@
 import Foundation
 import ReelLibrary
+import ReelTestServers
 import ReelTestSupport
 import Testing
 
@@ -522,7 +523,7 @@ struct ChangeAdviceTests {
     shell.arguments = ["-c", "exec \"$0\" " + command[call...], ReelBinary.url.path]
     shell.currentDirectoryURL = bench.folder
     shell.standardOutput = nil
-    try shell.run()
+    try Spawning.alone { try shell.run() }
     shell.waitUntilExit()
     #expect(shell.terminationStatus == 0, "\(command)")
     let id = try await bench.id(of: "clips/clip-00000.mp4")
@@ -592,13 +593,13 @@ struct RemovedRestTests {
     try bench.addDistinct(3)
     let adapter = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh")
     let program = bench.folder.appendingPathComponent("store.sh")
-    try String(contentsOf: adapter, encoding: .utf8)
+    let script = try String(contentsOf: adapter, encoding: .utf8)
       .replacing("remove() {", with: "remove() { [ ! -e \"$folder/broken\" ] || fail denied 'not now'")
       .replacing(
         "sync \"$folder\" || fail storeUnusable 'the folder can not be synced'\n  printf '{\"type\":\"result\"}",
         with: "printf '{\"type\":\"result\",\"remains\":\"a copy stays until 2030\"}"
-      ).write(to: program, atomically: true, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+      )
+    try Script.write(script, to: program)
     let store = bench.folder.appendingPathComponent("store")
     let settings = ["REEL_ADAPTER_FOLDER": store.path, "REEL_TO": "command:" + program.path]
     let run = try await bench.reel("ingest", "clips", "--author", "ada", environment: settings)

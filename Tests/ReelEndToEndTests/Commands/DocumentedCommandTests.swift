@@ -6,7 +6,7 @@ import Testing
 @testable import ReelTool
 
 /// The commands in the documentation.
-@Suite("Documented commands") struct DocumentedCommandTests {
+@Suite("Documented commands", .ownThread) struct DocumentedCommandTests {
   static let pages: [String] = {
     let root = Checkout.root
     let docs = (try? FileManager.default.contentsOfDirectory(atPath: root.path + "/docs")) ?? []

@@ -7,7 +7,7 @@ import Testing
 @testable import ReelTool
 
 /// Every flag has an effect in some test.
-@Suite("Flags", .shortTime)
+@Suite("Flags", .shortTime, .ownThread)
 struct FlagEffectTests {
   /// Flags that stand for a setting. Their effect is tested with the variable or the configuration file.
   private static let ofSettings = [

@@ -14,7 +14,7 @@ extension OptionGroup: OptionsInGroup {
   fileprivate static var content: any ParsableArguments.Type { Value.self }
 }
 
-@Suite("Help", .shortTime)
+@Suite("Help", .shortTime, .ownThread)
 struct HelpTests {
   /// Every command, by its words.
   static let commands: [(words: [String], type: any ParsableCommand.Type)] = {

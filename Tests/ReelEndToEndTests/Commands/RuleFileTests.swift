@@ -114,7 +114,7 @@ struct RuleFiles: Sendable {
 }
 
 @Suite(
-  "Every rule has a real file that passes, and one that breaks it and no other", .shortTime)
+  "Every rule has a real file that passes, and one that breaks it and no other", .shortTime, .ownThread)
 struct RuleFileTests {
   @Test("the real program judges all files as expected in one run")
   func each() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelTool
 
-@Suite("Settings") struct SettingsTests {
+@Suite("Settings", .ownThread) struct SettingsTests {
   /// Returns the error of `reel feed` about a configuration file and variables; nil if there is none.
   private func complaint(_ file: String?, _ environment: [String: String] = [:]) async throws -> String? {
     let bench = try Workbench()

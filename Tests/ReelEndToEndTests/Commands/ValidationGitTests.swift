@@ -150,11 +150,9 @@ struct ValidationGitTests {
     try FileManager.default.createDirectory(
       at: bench.folder.appendingPathComponent("tools"), withIntermediateDirectories: true)
     let tool = bench.folder.appendingPathComponent("tools/git-lfs")
-    try Data(
-      "#!/bin/sh\ncd \"$(git rev-parse --show-toplevel)\" && test \"$1 $2\" = 'pull --include' && cp store \"$3\"\n"
-        .utf8
-    ).write(to: tool)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: tool.path)
+    try Script.write(
+      "#!/bin/sh\ncd \"$(git rev-parse --show-toplevel)\" && test \"$1 $2\" = 'pull --include' && cp store \"$3\"\n",
+      to: tool)
 
     let findings = try await found("a.mp4", ["clips", "--lock", "clips/reel.lock"], in: bench.folder)
     #expect(findings.map { $0["rule"] as? String } == ["file.lfsPointer"], "\(findings)")

@@ -175,8 +175,9 @@ struct ChangesAtOnceTests {
       let ids = try await published(1)
       let late = try start(
         "remove", ids[0], "--events", "late.jsonl",
-        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
+        environment: ["REEL_FAILPOINT": "\(place)=stop"])
       try await late.untilStopped()
+      try late.endLease(in: bench.library)
       let restore = try await bench.reel("restore", ids[0], "--from", "clips", "--events", "restore.jsonl")
       #expect(restore.status == 0, "\(restore.output) \(restore.errors)")
       late.send(SIGCONT)
@@ -194,8 +195,9 @@ struct ChangesAtOnceTests {
       let ids = try await published(1)
       let late = try start(
         "move", ids[0], "--to", "other",
-        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
+        environment: ["REEL_FAILPOINT": "\(place)=stop"])
       try await late.untilStopped()
+      try late.endLease(in: bench.library)
       let back = try await bench.reel("move", ids[0], "--to", "library/media")
       #expect(back.status == 0, "\(back.output) \(back.errors)")
       late.send(SIGCONT)
@@ -215,8 +217,9 @@ struct ChangesAtOnceTests {
       try FileManager.default.copyItem(at: clip, to: bench.media.appendingPathComponent(object))
       let doctor = try start(
         "doctor", "--fix",
-        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
+        environment: ["REEL_FAILPOINT": "\(place)=stop"])
       try await doctor.untilStopped()
+      try doctor.endLease(in: bench.library)
       let restore = try await bench.reel("restore", ids[0], "--from", "clips")
       #expect(restore.status == 0, "\(restore.output) \(restore.errors)")
       doctor.send(SIGCONT)

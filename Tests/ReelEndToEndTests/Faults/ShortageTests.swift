@@ -109,7 +109,7 @@ struct ShortageTests {
   private static let unprivileged = OtherUser.launcher(of: 65533)
 
   /// Ends a process that hangs, which counts as a failure.
-  private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
+  private static let patience = ["/usr/bin/timeout", "--signal=KILL", "3000"]
 
   @Test(
     "a process that may start few threads says so and ends", .notSanitized,

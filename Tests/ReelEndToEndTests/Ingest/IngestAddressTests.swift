@@ -296,7 +296,8 @@ struct IngestAddressTests {
     await server.stop()
   }
 
-  @Test("Ctrl-C ends a download, and the same command resumes")
+  /// A server that is silent for a minute is given up.
+  @Test("Ctrl-C ends a download, and the same command resumes", .ownThread)
   func interruption() async throws {
     let bench = try Workbench()
     let gate = Gate()
@@ -313,7 +314,7 @@ struct IngestAddressTests {
       "ingest", "s3+http://127.0.0.1:\(server.port)/uploads/", "--json", "--library", bench.library.path,
     ]
     let running = try ReelBinary.start(arguments, in: bench.folder, environment: AddressTests.environment)
-    while !gate.isReached, running.process.isRunning { try await Task.sleep(for: .milliseconds(10)) }
+    try await running.until { gate.isReached }
     running.send(SIGINT)
     let outcome = try await running.outcome()
     #expect(outcome.status == 130, "\(outcome)")

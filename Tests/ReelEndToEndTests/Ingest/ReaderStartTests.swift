@@ -1,5 +1,4 @@
 import Foundation
-import ReelTestServers
 import ReelTestSupport
 import Testing
 
@@ -16,11 +15,7 @@ struct ReaderStartTests {
     let script = bench.folder.appendingPathComponent("worker")
     marks = bench.folder.appendingPathComponent("starts")
     let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
-    // A child forked meanwhile would inherit the descriptor that is open for writing, and the script could not be
-    // started.
-    let text = "#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n"
-    try Spawning.alone { try text.write(to: script, atomically: true, encoding: .utf8) }
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
+    try Script.write("#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n", to: script)
     worker = script.path
   }
 

@@ -36,7 +36,7 @@ struct SizeLimitTests {
           + arguments,
         in: bench.folder,
         // Reading even the smallest of these files would take more processor time than this.
-        launcher: ["/bin/sh", "-c", "ulimit -t 20; exec \"$0\" \"$@\""]
+        launcher: ["/bin/sh", "-c", "ulimit -t 60; exec \"$0\" \"$@\""]
       ).outcome()
       #expect(run.status == 4, "\(run.errors)")
       let lines = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)

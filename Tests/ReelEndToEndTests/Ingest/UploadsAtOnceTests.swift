@@ -6,26 +6,28 @@ import Testing
 @Suite("The number of concurrent uploads", .shortTime)
 struct UploadsAtOnceTests {
   @Test(
-    "16 to S3, whatever --jobs is; as many as --uploads says",
+    "16 to S3, whatever --jobs is; as many as --uploads says", .ownThread,
     arguments: [(["--jobs", "1"], 16), (["--jobs", "2", "--uploads", "3"], 3)])
   func s3(_ options: [String], _ expected: Int) async throws {
-    // The server accepts uploads, but never answers.
+    // The server accepts uploads, but never answers; an upload is given up after a minute of that.
     let server = try await LoopbackServer.start { request in
       request.method == "PUT" ? .silence : .reply(200, body: Array("<ListBucketResult/>".utf8))
     }
-    let bench = try Workbench()
+    let bench = try Workbench(reader: .fake)
     try bench.addDistinct(40)
     let running = try ReelBinary.start(
       [
         "ingest", "clips", "--library", bench.library.path, "--to", "s3://bucket", "--endpoint",
         "http://127.0.0.1:\(server.port)",
       ] + options, in: bench.folder,
-      environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"])
+      environment: bench.environment.merging(
+        ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"]
+      ) { $1 })
     // Counts objects, not requests, because an upload abandoned for the server's silence is requested again.
     let puts = { Set(server.requests.filter { $0.method == "PUT" }.map(\.target)).count }
-    while running.process.isRunning, puts() < expected { try await Task.sleep(for: .milliseconds(20)) }
+    try await running.until { puts() >= expected }
     // Any further upload would start within this time.
-    try await Task.sleep(for: .seconds(1))
+    try await rest(milliseconds: 1000)
     #expect(puts() == expected)
     running.send(SIGKILL)
     let outcome = try await running.outcome()
@@ -46,8 +48,7 @@ struct UploadsAtOnceTests {
       "\nread -r request\n",
       with: "\nread -r request\nprintf '%s\\n' \"$request\" >>\"$REEL_ADAPTER_FOLDER.requests\"\n")
     let adapter = bench.folder.appendingPathComponent("adapter.sh")
-    try noting.write(to: adapter, atomically: true, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: adapter.path)
+    try Script.write(noting, to: adapter)
     let store = bench.folder.appendingPathComponent("store").path
     let options = ["ingest", "clips", "--to", "command:" + adapter.path, "--limit-rate", "800000"] + options
     let run = try await ReelBinary.run(

@@ -22,7 +22,8 @@ import Testing
     }
     func connections() throws -> Int? {
       try watch.value(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", [.text(database.name)], as: Int.self)
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'",
+        [.text(database.name)], as: Int.self)
     }
     func statements() throws -> [(text: String, calls: Int)] {
       try watch.rows(

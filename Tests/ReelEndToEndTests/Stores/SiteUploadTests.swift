@@ -224,15 +224,14 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
-  @Test("ends when interrupted, and continues with the same command")
+  /// A server that is silent for a minute is given up.
+  @Test("ends when interrupted, and continues with the same command", .ownThread)
   func interrupted() async throws {
     let site = try await SiteBench(posts: 5)
     site.bucket.refuse(after: 8, .silence)
     let running = try ReelBinary.start(
       site.arguments + ["--media", "copy"], in: site.bench.folder, environment: SiteBench.keys)
-    while site.server.requests.count(where: { $0.method == "PUT" }) < 9, running.process.isRunning {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await running.until { site.server.requests.count { $0.method == "PUT" } >= 9 }
     running.send(SIGINT)
     let ended = try await running.outcome()
     #expect(ended.status == 130, "\(ended.errors)")

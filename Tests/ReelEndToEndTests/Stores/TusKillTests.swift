@@ -9,7 +9,8 @@ struct TusKillTests {
   /// The number of bytes in a part, as stated in docs/tus.md.
   private static let part = 8 << 20
 
-  @Test func aCrashCostsOnePart() async throws {
+  /// A server that is silent for a minute is given up.
+  @Test(.ownThread) func aCrashCostsOnePart() async throws {
     let bench = try Workbench()
     try bench.addLarge(40 << 20)
     let size = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4")).count
@@ -22,7 +23,7 @@ struct TusKillTests {
     ]
     let first = try ReelBinary.start(arguments, in: bench.folder)
     while first.process.isRunning, try await server.seen().hanging == 0 {
-      try await Task.sleep(for: .milliseconds(20))
+      try await rest(milliseconds: 20)
     }
     first.send(SIGKILL)
     #expect(try await first.outcome().wasKilled)

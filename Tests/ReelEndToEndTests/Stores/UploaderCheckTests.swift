@@ -33,8 +33,7 @@ import Testing
     let script = honest.replacingOccurrences(of: "rm -f \"$target\"", with: ":")
     #expect(script != honest)
     let program = bench.folder.appendingPathComponent("lazy.sh")
-    try Data(script.utf8).write(to: program)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    try Script.write(script, to: program)
     let checked = try await bench.reel(
       "uploader", "check", "command:./lazy.sh", "--only", "remove.", "--large-size", "100000",
       environment: ["REEL_ADAPTER_FOLDER": folder.path])
@@ -53,8 +52,7 @@ import Testing
       of: "\"durable\":true", with: "\"durable\":true,\"removes\":false"
     ).replacingOccurrences(of: "remove) remove ;;", with: "")
     let program = bench.folder.appendingPathComponent("lasting.sh")
-    try Data(script.utf8).write(to: program)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    try Script.write(script, to: program)
     let folder = bench.folder.appendingPathComponent("store")
     let checked = try await bench.reel(
       "uploader", "check", "command:./lasting.sh", "--only", "remove.", "--only", "upload.small",

@@ -43,17 +43,11 @@ struct LibraryInspection {
     // Uses a copy, because opening the original would recover it, which is Reel's task.
     let copy = files.temporaryDirectory.appendingPathComponent("reel-inspection-\(UUID().uuidString)")
     defer { try? files.removeItem(at: copy) }
-    try files.createDirectory(at: copy, withIntermediateDirectories: true)
-    // A journal exists while the catalog is being created, before it has a write-ahead log.
-    for name in ["catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-journal"] {
-      let original = library.appendingPathComponent(name)
-      do {
-        try files.copyItem(at: original, to: copy.appendingPathComponent(name))
-      } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
-        // The file does not exist, or no longer does.
-        continue
-      }
-    }
+    var state: CatalogState
+    repeat {
+      state = CatalogState(of: library)
+      try Self.copyCatalog(of: library, to: copy)
+    } while CatalogState(of: library) != state
     let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
     // A process that died while creating the catalog has promised nothing yet.
     guard try catalog.number("SELECT count(*) FROM sqlite_schema WHERE name = 'intent'") == 1 else {
@@ -83,6 +77,38 @@ struct LibraryInspection {
     pages = try catalog.values("SELECT pageNumber FROM post ORDER BY pageNumber")
     unfinished = try catalog.value("SELECT count(*) FROM intent WHERE state = 0") ?? -1
     untold = try catalog.value("SELECT count(*) FROM outbox") ?? -1
+  }
+
+  /// What a checkpoint changes. A copy made meanwhile would have the database from before and the log from after it.
+  private struct CatalogState: Equatable {
+    private let size: Int?
+    private let changed: Date?
+    /// The log's header, with salts that differ whenever the log is begun anew (SQLite's file format, 4.1).
+    private let logHeader: Data?
+
+    init(of library: URL) {
+      let database = library.appendingPathComponent("catalog.sqlite")
+      let facts = try? FileManager.default.attributesOfItem(atPath: database.path)
+      (size, changed) = (facts?[.size] as? Int, facts?[.modificationDate] as? Date)
+      let log = FileHandle(forReadingAtPath: database.path + "-wal")
+      logHeader = try? log?.read(upToCount: 32)
+    }
+  }
+
+  private static func copyCatalog(of library: URL, to copy: URL) throws {
+    let files = FileManager.default
+    if files.fileExists(atPath: copy.path) { try files.removeItem(at: copy) }
+    try files.createDirectory(at: copy, withIntermediateDirectories: true)
+    // A journal exists while the catalog is being created, before it has a write-ahead log.
+    for name in ["catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-journal"] {
+      let original = library.appendingPathComponent(name)
+      do {
+        try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+      } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
+        // The file does not exist, or no longer does.
+        continue
+      }
+    }
   }
 
   /// Returns the violated sentences of "what always holds".

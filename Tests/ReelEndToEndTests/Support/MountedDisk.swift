@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ReelTestServers
 
 /// A real file system of some megabytes in a file, for tests that may mount one.
 final class MountedDisk: Sendable {
@@ -88,9 +89,12 @@ final class MountedDisk: Sendable {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"] + words
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
+    let errors = try Spawning.alone {
+      let errors = Pipe()
+      process.standardError = errors
+      try process.run()
+      return errors
+    }
     let said = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {

@@ -1,13 +1,19 @@
 import Foundation
+import ReelLibrary
+import ReelTestSupport
+import Testing
 
 extension ReelBinary.Running {
   private struct EndedBefore: Error {}
 
   /// Waits until `isSo` returns true. It is an error if the process ends first.
   func until(_ isSo: () throws -> Bool) async throws {
-    while try !isSo() {
-      guard process.isRunning else { throw EndedBefore() }
-      try await Task.sleep(for: .microseconds(Int(10_000)))
+    while true {
+      // What happened before the end still counts.
+      let isRunning = process.isRunning
+      if try isSo() { return }
+      guard isRunning else { throw EndedBefore() }
+      try await rest(milliseconds: 10)
     }
   }
 
@@ -20,9 +26,17 @@ extension ReelBinary.Running {
     while process.isRunning {
       let stat = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
       if stat.split(separator: ")").last?.hasPrefix(" T") == true { return }
-      try await Task.sleep(for: .microseconds(Int(10_000)))
+      try await rest(milliseconds: 10)
     }
     throw NeverStopped()
+  }
+
+  /// Makes the lease of the stopped process count as over, whatever the time is.
+  /// - Throws: ``SQLiteError`` with the code `busy` if it was stopped within a commit.
+  func endLease(in library: URL) throws {
+    let catalog = try Connection(library.appendingPathComponent("catalog.sqlite").path, .readWrite)
+    try catalog.run("UPDATE owner SET leaseUntil = 0 WHERE pid = ?", [Int64(process.processIdentifier)])
+    try #require(catalog.changeCount == 1)
   }
 
   /// Whether `signal` was sent to the process and is still pending. Several of the same count as one.

@@ -44,7 +44,7 @@ struct ReelBinary {
         let isRunning = process.isRunning
         if errorsSoFar().contains(words) { return true }
         if !isRunning { return false }
-        try await Task.sleep(for: .microseconds(Int(10_000)))
+        try await rest(milliseconds: 10)
       }
     }
 

@@ -63,8 +63,7 @@ struct WithoutProcTests {
   func workerOfTheFolder() async throws {
     let bench = try Workbench()
     let file = bench.folder.appendingPathComponent("reel-probe-worker")
-    try Data("#!/bin/sh\n: >started\n".utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    try Script.write("#!/bin/sh\n: >started\n", to: file)
     let outcome = try await run(bench, ["version"])
     #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("started").path))

@@ -89,12 +89,10 @@ struct WatchLifeTests {
     // The first waves fill caches, connections, and the heap's reserves.
     let (warm, last) = (costs[2], costs[waves - 1])
     // An object exists before its file is closed.
-    var descriptors = last.descriptors
-    for _ in 0..<600 where descriptors > warm.descriptors + 4 {
-      try await Task.sleep(for: .milliseconds(50))
-      descriptors = try Costs(of: watch.process.processIdentifier).descriptors
+    let isFlat = try await eventually {
+      try Costs(of: watch.process.processIdentifier).descriptors <= warm.descriptors + 4
     }
-    #expect(descriptors <= warm.descriptors + 4, "\(costs)")
+    #expect(isFlat, "\(costs)")
     watch.send(SIGTERM)
     #expect(try await watch.outcome().status == 0)
     #expect(last.memory <= warm.memory + warm.memory / 5 + 4096, "\(costs)")

@@ -41,7 +41,8 @@ struct WatchTroubleTests {
     #expect(scene.events("file.failed").isEmpty && scene.notices().isEmpty)
   }
 
-  @Test("a writer that closes its file after each piece makes one post, and nothing fails")
+  /// A file that has not changed for thirty seconds is taken for complete.
+  @Test("a writer that closes its file after each piece makes one post, and nothing fails", .ownThread)
   func pieces() async throws {
     let scene = try WatchScene(reader: .real)
     let watch = try scene.start(["--settle", "3"])
@@ -49,12 +50,12 @@ struct WatchTroubleTests {
     let (path, whole) = (scene.bench.clips.appendingPathComponent("a.mp4").path, try WatchScene.video(1))
     let step = whole.count / 40 + 1
     for start in stride(from: 0, to: whole.count, by: step) {
-      let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
       try #require(file >= 0)
       let piece = Array(whole[start..<min(start + step, whole.count)])
       #expect(write(file, piece, piece.count) == piece.count)
       close(file)
-      try await Task.sleep(for: .microseconds(Int(15_000)))
+      try await rest(milliseconds: 15)
     }
     try await watch.until { try scene.posts() == 1 }
     watch.send(SIGTERM)
@@ -295,7 +296,7 @@ struct WatchTroubleTests {
     let (folder, down) = (scene.bench.folder, scene.bench.folder.appendingPathComponent("down"))
     let adapter = folder.appendingPathComponent("adapter.sh")
     let real = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh").path
-    try Data(
+    try Script.write(
       """
       #!/bin/sh
       if [ -e '\(down.path)' ]; then
@@ -304,9 +305,7 @@ struct WatchTroubleTests {
       fi
       exec sh '\(real)'
 
-      """.utf8
-    ).write(to: adapter)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: adapter.path)
+      """, to: adapter)
     let watch = try scene.start(
       ["--to", "command:" + adapter.path, "--after", "move:done"],
       environment: ["REEL_ADAPTER_FOLDER": folder.appendingPathComponent("store").path])
@@ -330,12 +329,17 @@ struct WatchTroubleTests {
     watch.send(SIGTERM)
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0, "\(outcome)")
-    // Once for an upload, and once at the beginning of a run.
+    // Once for an upload, and once at the beginning of a run. A try that began before the store was back may end after
+    // another's success, and is then reported again.
+    let log = try EventLog(folder.appendingPathComponent("events.jsonl"))
+    let successes = log.types.indices.filter { log.types[$0] == "post.published" }
+    let late = log.types[try #require(successes.dropFirst().first)...].count { $0 == "file.postponed" }
     let lines = outcome.errors.split(separator: "\n").count { $0.contains("it is away") }
-    #expect(code == "unavailable" ? lines == 1 : (1...2).contains(lines), "\(outcome.errors)")
+    let most = code == "unavailable" ? 1 + late : 1
+    #expect((1...(code == "unavailable" ? most : 2)).contains(lines), "\(outcome.errors)")
     #expect(outcome.output.contains("published 4 videos"), "\(outcome.output)")
     let told = scene.notices().filter { $0.contains(code == "unavailable" ? "postponed" : "restarted") }
-    #expect(told.count == 1, "\(scene.notices())")
+    #expect((1...most).contains(told.count), "\(scene.notices())")
     #expect(scene.events("file.failed").isEmpty)
   }
 
@@ -345,23 +349,20 @@ struct WatchTroubleTests {
   func updated() async throws {
     let scene = try WatchScene(reader: .real)
     let worker = scene.bench.folder.appendingPathComponent("worker")
-    func install(_ script: String) throws {
-      try Data("#!/bin/sh\n\(script)\n".utf8).write(to: worker, options: .atomic)
-      try #require(chmod(worker.path, 0o755) == 0)
-    }
     let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
-    try install("exec \(real)")
+    try Script.write("#!/bin/sh\nexec \(real)\n", to: worker)
     let watch = try scene.start(["--settle", "0.1"], environment: ["REEL_WORKER": worker.path])
     try scene.bench.addDistinct(1)
     try await watch.until { try scene.posts() == 1 }
     // The new worker has another version of the wire format.
-    try install("printf 'REEL\\377' >&3; exec /bin/sleep 1000")
+    try Script.write("#!/bin/sh\nprintf 'REEL\\377' >&3; exec /bin/sleep 1000\n", to: worker)
     // The old worker, which reads files until then, ends when it has been idle for a while.
     var count = 1
     while watch.process.isRunning {
-      try await Task.sleep(for: .seconds(3))
+      try await rest(milliseconds: 3000)
       try scene.bench.addDistinct(1, from: count)
       count += 1
+      while watch.process.isRunning, try scene.posts() < count { try await rest(milliseconds: 10) }
     }
     let outcome = try await watch.outcome()
     #expect(outcome.status == 1, "\(outcome)")
@@ -480,19 +481,23 @@ struct WatchTroubleTests {
       return mounts.contains(scene.bench.clips.path + " fuse")
     }
     try await mount.until { isMounted() }
-    // A file that is written through the mount reaches the folder beneath within five seconds.
     let watch = try scene.start(["--settle", "7", "--every", "1s", "--after", "move:done"])
     try await watch.until { scene.notices().contains { $0.contains("polled") } }
     try WatchScene.video(1).write(to: beneath.appendingPathComponent("another machine's.mp4"))
     try WatchScene.video(2).write(to: scene.bench.clips.appendingPathComponent("this one's.mp4"))
-    // rclone can neither rename without replacing nor make hard links, so files can't be moved safely.
+    // rclone can neither rename without replacing nor make hard links, so files can't be moved safely. It passes on what
+    // is written to it after five seconds or more, and the file may then be looked at once more.
+    let names: Set = ["another machine's.mp4", "this one's.mp4"]
     try await watch.until {
-      try scene.posts() == 2 && scene.notices().count { $0.contains("notDisposed") } == 2
+      try scene.posts() == 2 && scene.files("beneath") == names
+        && names.allSatisfy { name in
+          scene.notices().contains { $0.contains("notDisposed") && $0.contains(name) }
+        }
     }
     watch.send(SIGTERM)
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0, "\(outcome)")
-    #expect(scene.files("beneath").count == 2 && scene.files("done").isEmpty)
+    #expect(scene.files("beneath") == names && scene.files("done").isEmpty)
     mount.send(SIGTERM)
     _ = try await mount.outcome()
     #expect(!isMounted())
