@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 
-from served import KEY, Server, variant
+from served import KEY, LIMIT, Server, until, variant
 
 VIDEO = variant("fuzz")
 META = "author " + base64.b64encode(b"ada").decode()
@@ -66,8 +66,9 @@ class Fuzzer(threading.Thread):
 
     def run(self):
         for number in range(self.count):
-            request = self.request()
+            request = b"none yet"
             try:
+                request = self.request()
                 status = self.answer(request)
             except Exception as error:
                 status = repr(error)
@@ -106,15 +107,16 @@ class Fuzzer(threading.Thread):
         """Returns the path of a real upload, mostly."""
         if self.random.random() < 0.2:
             return "/uploads/" + "".join(self.random.choices("0123456789abcdefg", k=32))
-        return self.server.path(self.server.tus("POST", "/uploads", Upload_Length=len(VIDEO), Authorization=f"Bearer {KEY}"))
+        return self.server.create(len(VIDEO), Authorization=f"Bearer {KEY}")
 
     def ticket(self):
         answer = self.server.ask("POST", "/uploads?expires=1h", headers={"Authorization": f"Bearer {KEY}"})
+        assert answer.status == 201, answer
         return answer.json["url"]
 
     def answer(self, request):
         """Sends a request; returns the last status that is not 1xx; None if the connection was closed without one."""
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=120) as line:
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=LIMIT) as line:
             try:
                 line.sendall(request)
                 line.shutdown(socket.SHUT_WR)
@@ -141,7 +143,7 @@ def main():
         key = os.path.join(folder, "key")
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
             file.write(KEY)
-        with Server(options.program, folder, "--key-file", key, "--patience", "2s", "--max-size", "5MB") as server:
+        with Server(options.program, folder, "--key-file", key, "--patience", "10s", "--max-size", "5MB") as server:
             open_before = len(os.listdir(f"/proc/{server.process.pid}/fd"))
             fuzzers = [Fuzzer(server, f"{options.seed} {number}", options.requests // 4) for number in range(4)]
             for fuzzer in fuzzers:
@@ -150,10 +152,14 @@ def main():
                 fuzzer.join()
             faults = [fault for fuzzer in fuzzers for fault in fuzzer.faults]
             seen = sum((fuzzer.seen for fuzzer in fuzzers), Counter())
+            wanted = sum(fuzzer.count for fuzzer in fuzzers)
+            # Most are malformed, but some are not.
+            if sum(seen.values()) != wanted or not any(status in seen for status in (200, 201, 204)):
+                faults.append(f"{sum(seen.values())} of {wanted} requests were sent: {dict(seen)}")
             if server.process.poll() is not None:
                 faults.append(f"the server ended with {server.process.returncode}: {''.join(server.log[-20:])}")
             else:
-                end = time.monotonic() + 120
+                end = time.monotonic() + LIMIT
                 # Allows for two workers, and for what libraries open once.
                 while (left := len(os.listdir(f"/proc/{server.process.pid}/fd"))) > open_before + 40 and time.monotonic() < end:
                     time.sleep(0.5)
@@ -165,8 +171,7 @@ def main():
                 odd = [post["digest"] for post in posts if post["digest"] != whole and post["size"] > len(VIDEO) + 10_000]
                 if odd or not posts:
                     faults.append(f"{len(posts)} posts, {odd}")
-                if server.ask("GET", "/healthz").status != 200:
-                    faults.append("not healthy")
+                until(server.is_healthy)
                 print(f"{sum(seen.values())} requests: {dict(sorted(seen.items(), key=str))}; {len(posts)} posts, {server.memory() >> 20} MiB")
                 server.stop()
     for fault in faults[:20]:

@@ -44,15 +44,16 @@ def main():
         text = folder / "text.mp4"
         text.write_text("no video")
         large = folder / "large.mp4"
-        large.write_bytes(variant(1, size=40 << 20))
+        large.write_bytes(variant(1, size=100 << 20))
         with Server(PROGRAM, folder / "one") as server:
             page = Page(browser, server.url + "/")
             page.choose(CLIPS / "captioned.mp4", text)
             until(lambda: page.verdicts() == ["published", "refused"])
             assert server.posts()[0]["caption"] == "captioned", server.posts()
-            # The connection is cut in the middle, and the page is reloaded before the upload resumes.
+            # The connection is cut in the middle, and the page is reloaded before the upload resumes. The upload is so slow
+            # that it is in the middle for more than a minute, however slow all else is.
             browser.send("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
-                         uploadThroughput=8 << 20)
+                         uploadThroughput=1 << 20)
             page.choose(large)
             until(lambda: any("upload" for _ in server.left()) and offset(server) >= 4 << 20)
             server.kill()
@@ -83,7 +84,9 @@ def main():
             until(lambda: "ask for another" in page.states()[-1])
             posts = server.posts(Authorization=f"Bearer {KEY}")
             assert [post["author"] for post in posts] == ["ada"], posts
-        faults = [message for message in browser.messages if "ERR_CONNECTION" not in str(message) and "status of 4" not in str(message)]
+        # A 503 is a verdict that is late: the verdicts above have come all the same.
+        faults = [message for message in map(str, browser.messages)
+                  if not any(known in message for known in ("ERR_CONNECTION", "status of 4", "status of 503"))]
         assert not faults, faults
     print("1 passed, 0 failed")
 

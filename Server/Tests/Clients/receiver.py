@@ -8,11 +8,16 @@ from pathlib import Path
 
 from standardwebhooks.webhooks import Webhook
 
+from served import held_port
+
 
 class Receiver:
     """An HTTP server that receives events: accepts those with a valid signature, unless a test sets another status."""
 
-    def __init__(self, secret, port=0):
+    def __init__(self, secret, held=None):
+        """`held`: the port, if it is to be that of an earlier receiver."""
+        self.held = held or held_port()
+        self.ending = threading.Event()
         self.events, self.bad, self.status, self.hangs = [], [], 204, False
         receiver = self
 
@@ -35,12 +40,12 @@ class Receiver:
                 if receiver.hangs:
                     self.wfile.write(b"so far")
                     self.wfile.flush()
-                    threading.Event().wait(60)
+                    receiver.ending.wait()
 
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = http.server.ThreadingHTTPServer(self.held.getsockname(), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property
@@ -48,6 +53,7 @@ class Receiver:
         return self.server.server_address[1]
 
     def close(self):
+        self.ending.set()
         self.server.shutdown()
         self.server.server_close()
 

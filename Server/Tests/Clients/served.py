@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import queue
 import re
 import signal
 import socket
@@ -11,18 +12,32 @@ import threading
 import time
 from pathlib import Path
 
+from tusclient.exceptions import TusCommunicationError
+
 ROOT = Path(__file__).resolve().parents[3]
 CLIPS = ROOT / "Samples" / "clips"
 KEY = "0123456789abcdef0123456789abcdef-test"
+# In seconds. Limits only catch what hangs: any process may stand still for a while.
+LIMIT = 600
+
+
+def held_port():
+    """Returns a socket that reserves a port as long as it exists. It does not listen, so servers can, one after another."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 class Server:
-    """A server for one library; it keeps its port over restarts."""
+    """A server for one library; it keeps its port over restarts. It is patient unless told otherwise."""
 
     def __init__(self, program, folder, *options):
-        self.program, self.folder, self.options = str(program), Path(folder), options
+        self.program, self.folder = str(program), Path(folder)
+        self.options = options if "--patience" in options else ("--patience", "1h", *options)
         self.library = self.folder / "library"
-        self.port = 0
+        self.held = held_port()
+        self.port = self.held.getsockname()[1]
         self.process = None
         self.environment = {}
         self.log = []
@@ -31,22 +46,23 @@ class Server:
         self.process = subprocess.Popen(
             [self.program, "--listen", f"127.0.0.1:{self.port}", "--library", str(self.library), *self.options],
             stderr=subprocess.PIPE, text=True, errors="replace", env={**os.environ, **self.environment})
-        listening = threading.Event()
+        begun = queue.Queue()
 
         def read(stream):
             for line in stream:
                 self.log.append(line)
-                found = re.search(r"port=(\d+).*listening", line)
-                if found:
-                    self.port = int(found[1])
-                    listening.set()
-            listening.set()
+                if re.search(r"port=\d+.*listening", line):
+                    begun.put(True)
+            begun.put(False)
 
         threading.Thread(target=read, args=[self.process.stderr], daemon=True).start()
-        if listening.wait(120) and not any("listening" in line for line in self.log):
-            # Its log has ended, so the server is about to exit.
-            self.process.wait(60)
-        if not listening.is_set() or self.process.poll() is not None:
+        try:
+            is_listening = begun.get(timeout=LIMIT)
+        except queue.Empty:
+            is_listening = False
+            self.process.kill()
+        if not is_listening:
+            self.process.wait(LIMIT)
             raise RuntimeError("the server did not start: " + "".join(self.log[-5:]))
         return self
 
@@ -57,7 +73,7 @@ class Server:
     def stop(self):
         """Stops the server as a service manager does; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(300)
+        return self.process.wait(LIMIT)
 
     def __enter__(self):
         return self.start()
@@ -78,10 +94,29 @@ class Server:
         raise RuntimeError("no VmRSS")
 
     def ask(self, method, path, body=None, headers=None):
-        """Sends a request on a new connection."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        """Sends a request on a new connection, and again for as long as the verdict is late."""
+        headers = dict(headers or {})
+        end = time.monotonic() + LIMIT
+        while True:
+            answer = self.ask_once(method, path, body, headers)
+            if not answer.is_late or time.monotonic() > end:
+                return answer
+            answer.wait()
+            if "Upload-Offset" in headers:
+                # What came is kept.
+                now = answer.headers["Upload-Offset"]
+                body = body[int(now) - int(headers["Upload-Offset"]):]
+                headers["Upload-Offset"] = now
+                headers.pop("Upload-Checksum", None)
+
+    def ask_once(self, method, path, body, headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         try:
-            connection.request(method, path, body=body, headers=headers or {})
+            try:
+                connection.request(method, path, body=body, headers=headers)
+            except (BrokenPipeError, ConnectionResetError):
+                # The server may have answered, and closed, before everything was sent.
+                pass
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         finally:
@@ -108,11 +143,19 @@ class Server:
 
     def begin(self, method, path, **headers):
         """Sends the head of a request, and returns the socket."""
-        line = socket.create_connection(("127.0.0.1", self.port), timeout=120)
+        return self.begin_with(b"", method, path, **headers)
+
+    def begin_with(self, body, method, path, **headers):
+        """Sends the head of a request and the beginning of its body at once, and returns the socket."""
+        line = socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT)
         head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
         head += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-        line.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+        line.sendall(("\r\n".join(head) + "\r\n\r\n").encode() + body)
         return line
+
+    def is_healthy(self):
+        """Returns whether it says so; a server whose processor is busy may say no for a moment."""
+        return self.ask("GET", "/healthz").status == 200
 
     def posts(self, **headers):
         found, before = [], None
@@ -141,13 +184,22 @@ class Answer:
     def code(self):
         return self.json["problems"][0]["code"]
 
+    @property
+    def is_late(self):
+        """Whether there is no verdict because reading the video took longer than the server allows."""
+        return self.status == 503 and b'"timeout"' in self.body
+
+    def wait(self):
+        """Waits for as long as the answer says."""
+        time.sleep(int(self.headers["Retry-After"]))
+
     def __repr__(self):
         return f"{self.status} {dict(self.headers)} {self.body[:300]!r}"
 
 
 def until(condition):
-    """Waits for a condition, for up to two minutes."""
-    end = time.monotonic() + 120
+    """Waits for a condition."""
+    end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.05)
@@ -158,6 +210,29 @@ def answer_of(line):
     reply = http.client.HTTPResponse(line)
     reply.begin()
     return Answer(reply.status, reply.headers, reply.read())
+
+
+def unless_late(answer, again):
+    """Returns the answer; if the verdict is late, that to `again`."""
+    if not answer.is_late:
+        return answer
+    answer.wait()
+    return again()
+
+
+def finish(uploader):
+    """Lets tuspy send the rest of an upload; if the verdict is late, asks for it until it is there."""
+    send = uploader.upload
+    while True:
+        try:
+            return send()
+        except TusCommunicationError as error:
+            if error.status_code != 503 or b'"timeout"' not in error.response_content:
+                raise
+        time.sleep(10)
+        uploader.offset = uploader.get_offset()
+        # tuspy's `upload` sends nothing once all bytes are there.
+        send = uploader.upload if uploader.offset < uploader.get_file_size() else uploader.upload_chunk
 
 
 def variant(number, clip="captioned.mp4", size=0):

@@ -138,6 +138,20 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func waitsNotLongForAClientToCloseWhatHasEnded() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    try channel.writeInbound(HTTPRequestPart.end(nil))
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    pass(300)
+    channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
+    pass(9)
+    #expect(channel.isActive)
+    pass(1)
+    #expect(!channel.isActive)
+  }
+
   @Test func closesWhatGoesOnAfterItsAnswer() throws {
     try connect()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))

@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Closes connections that nobody needs: one on which no request comes, or comes too slowly; one whose request has been
-/// answered but continues; one whose client does not read the answers; and one that is to switch to another protocol.
+/// answered but continues; one that this side has ended; one whose client does not read the answers; and one that is to
+/// switch to another protocol.
 /// When the server is being stopped, closes all of them some time later.
 ///
 /// The body of a request is watched by its reader (``BodyReader``).
@@ -21,7 +22,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   /// For another request to begin. Longer than a proxy keeps a connection, so that it is the proxy that closes it: a
   /// request that it sends just as the server does is lost.
   private let nextPatience: TimeAmount
-  /// For the rest of a request that has been answered: its sender may read the answer only then.
+  /// For the rest of a request that has been answered: its sender may read the answer only then. And for the client to
+  /// close a connection that this side has ended.
   private let restPatience: TimeAmount
   /// For a client to read the answers that wait.
   private let readerPatience: TimeAmount
@@ -33,6 +35,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var isRequestOpen = false
   /// Whether this request is the connection's last one.
   private var isLast = false
+  private var hasEnded = false
   private var unanswered = 0
   /// Whether a request has been answered and nothing of another one has come since.
   private var isKept = false
@@ -76,6 +79,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is ChannelShouldQuiesceEvent, endTimer == nil { endTimer = close(context, in: endPatience) }
+    if case ChannelEvent.outputClosed? = event as? ChannelEvent {
+      hasEnded = true
+      watch(context)
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
@@ -128,7 +135,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     timer = nil
     guard unanswered == 0 else { return }
     let patience = isKept ? nextPatience : headPatience
-    timer = close(context, in: isRequestOpen ? restPatience : patience)
+    timer = close(context, in: isRequestOpen || hasEnded ? restPatience : patience)
   }
 
   private func close(_ context: ChannelHandlerContext, in time: TimeAmount) -> Scheduled<Void> {
