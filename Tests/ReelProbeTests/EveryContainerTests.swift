@@ -85,12 +85,17 @@ struct EveryContainerTests {
     expectAllWaysAgree(on: half, "half of \(recipe.name)")
   }
 
-  /// FFmpeg has stopped looking before it reaches the picture.
-  @Test(arguments: ["a.ts", "a.m2ts", "a.mkv"], ["libx264", "libx265", "mpeg2video", "mpeg4"])
+  /// FFmpeg has stopped looking before it reaches the picture. (Without `mpeg4` in a Blu-ray stream, where it is private
+  /// data, and one picture too little to recognise it by.)
+  @Test(
+    arguments: ["libx264", "libx265", "mpeg2video"].flatMap { encoder in
+      ["a.ts", "a.m2ts", "a.mkv"].map { ($0, encoder) }
+    } + [("a.ts", "mpeg4"), ("a.mkv", "mpeg4")])
   func aStillPictureBesideSoundIsSeen(name: String, encoder: String) throws {
-    let still = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=1"]
+    // Not `-frames:v 1`, with which FFmpeg 5.1 ends the sound, too.
+    let still = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=0.04"]
     let tone = ["-f", "lavfi", "-i", "sine=duration=60"]
-    let coded = ["-pix_fmt", "yuv420p", "-r", "25", "-frames:v", "1", "-c:v", encoder, "-c:a", "aac"]
+    let coded = ["-pix_fmt", "yuv420p", "-c:v", encoder, "-c:a", "aac"]
     let m2ts = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
     let file = try FFmpegTool.make(name, still + tone + coded + m2ts)
     let container = try #require(file.sniffed)
@@ -99,6 +104,7 @@ struct EveryContainerTests {
       let media = try file.read(as: container, by: ways).media
       let video = media.video
       #expect(media.warnings == [])
+      #expect(media.audio.map(\.codec) == ["aac"])
       #expect(video?.width == 64 && video?.height == 48 && video?.pixelFormat == "yuv420p")
       #expect(video?.chroma == "4:2:0" && video?.bitDepth == 8 && video?.variableFrameRate != true)
     }
