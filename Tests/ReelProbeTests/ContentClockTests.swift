@@ -452,6 +452,22 @@ struct ContentClockTests {
     #expect(!media.warnings.contains { $0.code == .durationMismatch }, "\(media.warnings)")
   }
 
+  /// Several small pictures share a packet, and its timestamp. The last ones seem to last as long as all of these.
+  @Test(arguments: ["libx264", "libx265"], [0, 2]) func picturesThatShareATimestampAreCounted(
+    encoder: String, between: Int
+  ) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc=size=176x144:rate=30:duration=6"]
+    let coded = ["-c:v", encoder, "-pix_fmt", "yuv420p"]
+    let order = encoder == "libx264" ? ["-bf", "\(between)"] : ["-x265-params", "bframes=\(between)"]
+    let file = try FFmpegTool.make("a.vob", source + coded + order)
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let media = try file.read(as: .mpegPS, by: ways).media
+      #expect(media.video?.frameRate?.description == "30/1")
+      #expect(media.video?.variableFrameRate != true && media.warnings == [], "\(media.warnings)")
+      #expect(ways != [.thorough] || media.duration == 6, "\(media.duration ?? 0)")
+    }
+  }
+
   @Test func theCellsOfAProgramStreamAreAddedUp() throws {
     let cell = try make("a.vob", ["-c:v", "mpeg2video", "-c:a", "ac3"])
     let media = try read(cell + cell + cell, as: .mpegPS)

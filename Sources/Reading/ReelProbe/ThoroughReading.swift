@@ -33,7 +33,7 @@ struct ThoroughReading {
     _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
   ) {
     note(["container", "extension", "contentType", "extensionMismatch", "size"], .structure)
-    takeDuration(into: &media, size: size, content)
+    takeDuration(scan, into: &media, size: size, content)
     takePictures(scan, into: &media)
     takeSound(scan, into: &media, content)
     note(
@@ -48,7 +48,9 @@ struct ThoroughReading {
 
   private static let times = ["duration", "durationSource", "presentDuration", "bitRate"]
 
-  private mutating func takeDuration(into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?) {
+  private mutating func takeDuration(
+    _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
+  ) {
     let speed = content?.speed ?? 1
     // The tables of an ISO base media file state when each sample is shown, and its packets take their times from
     // these.
@@ -79,7 +81,13 @@ struct ThoroughReading {
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
           || media.durationSource == .container && content?.mayEnd(at: told) == true
       } ?? false
-    if !isExact { replaceDuration(by: found, in: &media) }
+    if !isExact {
+      if let counted = counted(scan, content, sum, told: media.duration), speed == 1 {
+        media.take(FoundDuration(counted, .packets, size: size))
+      } else {
+        replaceDuration(by: found, in: &media)
+      }
+    }
     note(Self.times, .packets)
   }
 
@@ -94,6 +102,18 @@ struct ThoroughReading {
         .durationMismatch,
         "its structure means \(ProbeWarnings.text(told)) seconds, all of its packets last \(ProbeWarnings.text(found.seconds))",
         fact: "duration", stated: .number(told), measured: .number(found.seconds)))
+  }
+
+  /// Returns how long the pictures of a multiplex last by their number, in seconds, or longer, if the estimate for the
+  /// sound beside them says so; nil if each has a timestamp, or if the timestamps mean another duration. Where several
+  /// share one, the last would seem to last as long as all of these.
+  private func counted(
+    _ scan: borrowing PacketScan, _ content: ContentEvidence?, _ sum: StretchSum, told: Double?
+  ) -> Double? {
+    guard sum.jumps == 0, let video = streams.video, let rate = content?.countedRate(video, scan)?.value
+    else { return nil }
+    let seconds = max(Double(scan.packetsOfKept) / rate, told ?? 0)
+    return abs(seconds - sum.seconds) <= 1 ? seconds : nil
   }
 
   private mutating func takePictures(_ scan: borrowing PacketScan, into media: inout MediaInfo) {

@@ -26,10 +26,7 @@ struct BitstreamRate: Hashable {
         stated, !sequence.isFixedRate, !sequence.hasPlainFrames, nil
       )
     case AV_CODEC_ID_HEVC:
-      let sets = HEVCConfiguration(BitstreamHeader.extradata(of: parameters))?.sequenceParameterSets
-      guard let set = sets?.first, let stated = HEVCSequenceParameters(unit: set)?.frameRate else {
-        return nil
-      }
+      guard let stated = HEVCSequenceParameters(of: parameters)?.frameRate else { return nil }
       (rate, isLoose, mayRepeat, mostFields) = (stated, false, false, nil)
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
       let header = BitstreamHeader.extradata(of: parameters)
@@ -81,6 +78,18 @@ struct BitstreamRate: Hashable {
   /// Whether a stated rate matches `found` rather than `other`, which may differ by as little as a hundredth.
   static func isNear(_ stated: Double, _ found: Double, than other: Double) -> Bool {
     isNear(stated, found) && abs(stated - found) < abs(stated - other)
+  }
+}
+
+extension HEVCSequenceParameters {
+  /// Reads the parameters in a stream's own header; nil if it has none.
+  fileprivate init?(of parameters: UnsafeMutablePointer<AVCodecParameters>) {
+    let record = BitstreamHeader.extradata(of: parameters)
+    let set =
+      HEVCConfiguration(record)?.sequenceParameterSets.first.map { $0[...] }
+      ?? StartCodeUnits(record).first { $0[$0.startIndex] >> 1 & 0x3f == 33 }.map { Array($0)[...] }
+    guard let set else { return nil }
+    self.init(unit: set)
   }
 }
 

@@ -183,7 +183,9 @@ extension ContentEvidence {
       (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
       return
     }
-    if mayLackTimes, let counted = countedRate(stream, scan) {
+    if let counted = countedRate(stream, scan),
+      mayLackTimes || pace.isVariable || abs(counted.value - pace.ordinary) > 0.02 * pace.ordinary
+    {
       let isEven = scan.end == .file && FramePace(scan.decoded, in: tick, isCut: true)?.isVariable == false
       (video.frameRate, video.variableFrameRate) = (FrameRate(counted), isEven ? false : nil)
       return
@@ -199,7 +201,7 @@ extension ContentEvidence {
 
   /// Returns the rate that the bitstream states, if pictures of a multiplex have no timestamps and there are as many
   /// as that rate implies. Several may share a packet, or a remuxer may have left their timestamps out.
-  private func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
+  func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
     guard structure.container.isMPEG, scan.untimedOfKept > 0,
       let counted = scan.countedRate, let stated = BitstreamRate(stream), stated.agrees(with: counted)
     else { return nil }
