@@ -153,7 +153,8 @@ let package = Package(
 
     // Support for tests.
     .target(
-      name: "ReelTestSupport", dependencies: ["ReelCore", "ReelCrypto"], path: "Tests/Support"),
+      name: "ReelTestSupport", dependencies: ["ReelCore", "ReelCrypto", "ReelStorageTesting"],
+      path: "Tests/Support"),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",

@@ -1,4 +1,5 @@
 import Dispatch
+import ReelStorageTesting
 import Testing
 
 /// Runs each test on a thread of its own instead of Swift's pool, which has only as many threads as there are cores: a
@@ -17,15 +18,6 @@ package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == OwnThread {
   /// For a test that computes for long, or must act within a time that the program sets.
   package static var ownThread: OwnThread { OwnThread() }
-}
-
-private final class SerialThread: TaskExecutor {
-  private let queue = DispatchQueue(label: "reel.test")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
 }
 
 /// Waits, like `Task.sleep`, but needs none of the pool's threads to wake up.

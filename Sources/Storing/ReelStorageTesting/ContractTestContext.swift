@@ -217,14 +217,3 @@ final class Pause: Sendable {
   /// Signals that the upload is halfway, or has ended.
   func pass() { reached.continuation.finish() }
 }
-
-/// Runs a task on a thread of its own, so that an uploader that is held up halfway holds up nothing else: one that
-/// reads on the cooperative pool would take away one of its few threads.
-final class OwnThread: TaskExecutor {
-  private let queue = DispatchQueue(label: "reel.promise")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
-}

@@ -117,7 +117,7 @@ extension UploaderContractTest {
     _ context: ContractTestContext, _ source: UploadSource, _ key: ObjectKey, _ pause: Pause
   ) async throws -> StoredObject {
     defer { pause.pass() }
-    return try await withTaskExecutorPreference(OwnThread()) {
+    return try await withTaskExecutorPreference(SerialThread()) {
       try await context.uploader.upload(source, to: key) { pause.midway.see($0) }
     }
   }
