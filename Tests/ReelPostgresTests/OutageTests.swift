@@ -143,10 +143,12 @@ import Testing
       let address = try PostgresAddress(
         url, passwords: .elsewhere, library: library, environment: { _ in nil })
       // The time is also that of the server that does answer, which a busy machine may exceed.
-      let db = [0.2, 5, 60].lazy.compactMap {
-        try? PostgresConnection(address, library: library, connectTimeout: .seconds($0))
-      }.first
-      #expect(try db?.value("SELECT 1::bigint", as: Int.self) == 1)
+      var found: Int?
+      for seconds in [0.2, 5, 60] where found == nil {
+        found = try? PostgresConnection(address, library: library, connectTimeout: .seconds(seconds))
+          .value("SELECT 1::bigint", as: Int.self)
+      }
+      #expect(found == 1)
     }
     let both = try PostgresAddress(
       "postgres://postgres@\(first),127.0.0.1:1/d", passwords: .elsewhere, library: library,
