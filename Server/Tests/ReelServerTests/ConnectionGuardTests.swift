@@ -20,6 +20,14 @@ import Testing
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
   }
 
+  /// A request, and its answer.
+  private func exchange() throws {
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    try channel.writeInbound(HTTPRequestPart.end(nil))
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+  }
+
   private func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
 
   @Test func closesWhereNoRequestComes() throws {
@@ -54,10 +62,7 @@ import Testing
 
   @Test func waitsNoLongerForTheRestOfAnotherHead() throws {
     try connect()
-    try channel.writeInbound(HTTPRequestPart.head(Self.head))
-    try channel.writeInbound(HTTPRequestPart.end(nil))
-    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
-    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    try exchange()
     pass(600)
     // Bytes of which the decoder makes nothing yet. More of them gain no time.
     channel.pipeline.fireChannelReadComplete()
@@ -140,10 +145,7 @@ import Testing
 
   @Test func waitsNotLongForAClientToCloseWhatHasEnded() throws {
     try connect()
-    try channel.writeInbound(HTTPRequestPart.head(Self.head))
-    try channel.writeInbound(HTTPRequestPart.end(nil))
-    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
-    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    try exchange()
     pass(300)
     channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
     pass(9)

@@ -35,6 +35,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var isRequestOpen = false
   /// Whether this request is the connection's last one.
   private var isLast = false
+  /// Whether this side has sent all that it will.
   private var hasEnded = false
   private var unanswered = 0
   /// Whether a request has been answered and nothing of another one has come since.
