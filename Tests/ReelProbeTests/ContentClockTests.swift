@@ -468,6 +468,19 @@ struct ContentClockTests {
     }
   }
 
+  @Test(arguments: ["libx264", "libx265"]) func aTransportStreamIsHeldToItsPictures(encoder: String) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=30:duration=4"]
+    let coded = ["-c:v", encoder, "-pix_fmt", "yuv420p"]
+    for (slower, codes) in [("1", []), ("1.2", [MediaWarning.Code.frameRateMismatch])] {
+      let made = try FFmpegTool.make("a.mkv", source + coded)
+      let file = try FFmpegTool.make(
+        "a.ts", ["-i", made.path, "-c", "copy", "-bsf:v", "setts=ts=TS*\(slower)"])
+      let media = try file.read(as: .mpegTS).media
+      #expect(media.warnings.map(\.code) == codes, "\(media.warnings)")
+      #expect(media.video?.frameRate?.description == (codes.isEmpty ? "30/1" : "25/1"))
+    }
+  }
+
   @Test func theCellsOfAProgramStreamAreAddedUp() throws {
     let cell = try make("a.vob", ["-c:v", "mpeg2video", "-c:a", "ac3"])
     let media = try read(cell + cell + cell, as: .mpegPS)

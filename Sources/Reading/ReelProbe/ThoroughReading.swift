@@ -82,7 +82,7 @@ struct ThoroughReading {
           || media.durationSource == .container && content?.mayEnd(at: told) == true
       } ?? false
     if !isExact {
-      if let counted = counted(scan, content, sum, told: media.duration), speed == 1 {
+      if speed == 1, let counted = counted(scan, content, sum, told: media.duration) {
         media.take(FoundDuration(counted, .packets, size: size))
       } else {
         replaceDuration(by: found, in: &media)
