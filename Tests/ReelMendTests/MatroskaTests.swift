@@ -186,6 +186,14 @@ import Testing
 
   // MARK: Hostile files
 
+  private static func tags(_ tag: [UInt8]) -> [UInt8] {
+    TestEBML.element(0x1254_C367, TestEBML.element(0x7373, tag))
+  }
+
+  private static func attachments(_ file: [UInt8]) -> [UInt8] {
+    TestEBML.element(0x1941_A469, TestEBML.element(0x61A7, file))
+  }
+
   @Test(arguments: [
     ("two files", TestMatroska().bytes + TestMatroska().bytes),
     ("nothing shown", TestMatroska(blocks: 0).bytes),
@@ -199,6 +207,10 @@ import Testing
     ("group of nothing", TestMatroska(inCluster: [0xA0, 0x80]).bytes),
     ("more than its group", TestMatroska(inCluster: [0xA0, 0x83, 0xA1, 0x90, 0x81]).bytes),
     ("unknown size of tags", TestMatroska(before: [0x12, 0x54, 0xC3, 0x67, 0xFF]).bytes),
+    ("unknown size in a tag", TestMatroska(behind: tags([0x63, 0xC0, 0x84, 0x63, 0xC5, 0xFF, 1])).bytes),
+    ("more than its tag", TestMatroska(behind: tags([0x63, 0xC0, 0x84, 0x63, 0xC5, 0x82, 1])).bytes),
+    ("no element in a tag", TestMatroska(before: tags([0x63, 0xC0, 0x80, 0])).bytes),
+    ("more than its attachment", TestMatroska(before: attachments([0x46, 0x5C, 0x88, 1])).bytes),
   ])
   func refuses(_ what: String, _ bytes: [UInt8]) {
     #expect(throws: MendError.self, "\(what)") { try mended(bytes) }

@@ -24,6 +24,7 @@ struct MatroskaFile {
 
   private static let mostClusters = 1_000_000
   private static let mostItems = 100_000
+  private static let mostNested = 1_000_000
   private static let largestInfo: Int64 = 1 << 20
 
   /// Reads the header of every block.
@@ -49,7 +50,7 @@ struct MatroskaFile {
           isCut = true
           break
         }
-        try add(element, elementEnd)
+        try add(element, elementEnd, in: source)
         continue
       }
       var key: Int64?
@@ -78,7 +79,9 @@ struct MatroskaFile {
     try refuseMore(in: source, behind: segmentEnd)
   }
 
-  private mutating func add(_ element: EBMLElement, _ elementEnd: Int64) throws(MendError) {
+  private mutating func add(
+    _ element: EBMLElement, _ elementEnd: Int64, in source: BoundedSource
+  ) throws(MendError) {
     let range = element.start..<elementEnd
     end = elementEnd
     switch element.id {
@@ -91,6 +94,7 @@ struct MatroskaFile {
     // This was the checksum of the whole Segment.
     case MatroskaID.checksum: return
     default:
+      try Self.refuseDamage(within: element, in: source)
       if case .other(MatroskaID.void, let last)? = items.last, element.id == MatroskaID.void,
         last.upperBound == range.lowerBound
       {
@@ -99,9 +103,26 @@ struct MatroskaFile {
         items.append(.other(id: element.id, range))
       }
     }
-    guard items.count - clusters.count <= Self.mostItems else {
-      throw MendError(.notMendable, "it has too many elements besides its clusters")
+    guard items.count - clusters.count <= Self.mostItems else { throw Self.tooMany }
+  }
+
+  private static let tooMany = MendError(.notMendable, "it has too many elements besides its clusters")
+
+  /// Refuses an element to be copied if one within it is none, extends beyond the one that holds it, or does not say
+  /// where it ends: players lose their place there.
+  private static func refuseDamage(within outer: EBMLElement, in source: BoundedSource) throws(MendError) {
+    guard MatroskaID.nesting.contains(outer.id), let end = outer.end else { return }
+    var (next, ends) = (outer.contents, [end])
+    for _ in 0..<mostNested {
+      while next == ends.last { ends.removeLast() }
+      guard let limit = ends.last else { return }
+      guard let element = EBMLElement(source, at: next), let elementEnd = element.end, elementEnd <= limit
+      else { throw MatroskaCluster.damaged }
+      let nests = MatroskaID.nesting.contains(element.id)
+      next = nests ? element.contents : elementEnd
+      if nests { ends.append(elementEnd) }
     }
+    throw tooMany
   }
 
   private static let several = MendError(

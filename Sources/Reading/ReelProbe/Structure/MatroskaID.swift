@@ -66,6 +66,16 @@ package enum MatroskaID {
   /// Elements that name files before or after this one, or the family to which they belong (5.1.2.3 to 5.1.2.7).
   package static let linkedFiles: Set<UInt32> = [0x3CB923, 0x3C83AB, 0x3EB923, 0x3E83BB, 0x4444]
 
+  /// Elements that hold elements, of those outside of clusters whose contents players read: of Tracks, Chapters,
+  /// Attachments and Tags (5.1.4, 5.1.6 to 5.1.8).
+  package static let nesting: Set<UInt32> = [
+    tracks, entry, 0x6624, 0x41E4, video, 0x55B0, 0x55D0, 0x7670, 0xE1, 0xE2, 0xE3, 0xE4, 0xE9,
+    contentEncodings, 0x6240, 0x5034, 0x5035, 0x47E7,
+    chapters, edition, 0x4520, chapter, 0x80, 0x8F, 0x6944, 0x6911,
+    attachments, attachedFile,
+    tags, 0x7373, 0x63C0, 0x67C8,
+  ]
+
   /// Elements that end a cluster of unknown size (RFC 8794, 6.2): those within a Segment, or beside one.
   package static let outside: Set<UInt32> = [
     header, segment, seekHead, info, tracks, chapters, attachments, tags, cluster, cues,
