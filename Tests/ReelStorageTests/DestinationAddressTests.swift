@@ -33,7 +33,8 @@ import Testing
       ("s3://", .notABucket), ("s3:///prefix", .notABucket), ("s3://b?x", .notABucket),
       ("s3://b/#", .notABucket),
       ("s3+https://host", .notABucket), ("s3+https:///b", .notABucket), ("s3+ftp://host/b", .unsupported),
-      ("gopher://host", .unsupported),
+      ("gopher://host", .unsupported), ("me@host:/srv", .notAPath), ("host:/srv", .notAPath),
+      ("C:\\media", .notAPath), ("C:/media", .notAPath), ("$HOME/media", .notAPath), ("${MEDIA}", .notAPath),
     ] as [(String, DestinationAddressError.Code)])
   func refusals(_ text: String, _ code: DestinationAddressError.Code) throws {
     let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }

@@ -2,8 +2,11 @@
 public enum ShellWord {
   /// Explains what is wrong with a path that a shell should have expanded; nil if nothing is.
   public static func unexpandedHome(in path: String) -> String? {
-    path == "~" || path.hasPrefix("~/")
-      ? "no shell expanded its ~; write $HOME or the whole path, or ./~ for a folder of that name" : nil
+    if path == "~" || path.hasPrefix("~/") {
+      return "no shell expanded its ~; write $HOME or the whole path, or ./~ for a folder of that name"
+    }
+    guard path == "$HOME" || path.hasPrefix("$HOME/") || path.hasPrefix("${") else { return nil }
+    return "no shell expanded its $; write the whole path, or ./$ for a name that begins so"
   }
 
   /// Quotes `path` as one word for a POSIX shell, which takes it as a name and nothing else. Bytes that are not

@@ -14,7 +14,15 @@ enum UnknownOption {
       rest = rest.dropFirst()
     }
     let options = options(of: command)
-    let names = rest.prefix { $0 != "--" }.filter(isOption).map { String($0.prefix { $0 != "=" }) }
+    let words = rest.prefix { $0 != "--" }
+    if let file = words.first(where: { $0.hasPrefix("-") && RawArguments.path($0).fileStatus != nil }),
+      options[file] == nil
+    {
+      let path = RawArguments.bytes(of: file)
+      return
+        "\(SourcePath(bytes: path).text) is taken for an option; write the file's name as \(ShellWord.quoted(path))"
+    }
+    let names = words.filter(isOption).map { String($0.prefix { $0 != "=" }) }
     guard let unknown = names.first(where: { options[$0] == nil }) else { return nil }
     let shown = options.filter(\.value).keys.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
     let nearest = NearestWord.nearest(to: String(unknown.drop { $0 == "-" }), among: shown)

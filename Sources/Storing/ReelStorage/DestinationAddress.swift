@@ -24,6 +24,14 @@ public enum DestinationAddress: Hashable, Sendable {
     guard !text.isEmpty else { throw DestinationAddressError(.empty, "an empty destination: name a folder") }
     guard !text.utf8.contains(0) else { throw .notAPath(text, "a path can't contain a NUL byte") }
     guard let scheme = Self.scheme(of: text) else {
+      if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/"),
+        "/\\".contains(text[colon...].dropFirst().first ?? " ")
+      {
+        throw .notAPath(
+          text,
+          "it is written like a folder of another machine; mount that here, and name the folder where it is mounted "
+            + "(for a folder of that name write ./\(text[...colon])…)")
+      }
       self = .folder(path: try Self.path(text))
       return
     }

@@ -79,8 +79,8 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let filter = try names.filter()
     var named = RawArguments.paths(paths)
+    let filter = try names.filter(in: named)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     let inputs = try await Sources.inputs(named, settings)
 

@@ -150,7 +150,7 @@ struct MendCommand: AsyncParsableCommand {
     let policy = try policy.map { try PolicyFiles.policy($0) }
     let session = try MendSession(
       settings, files, output: place(), replaces: force, options: flags.options, policy: policy,
-      followLinks: reading.followLinks, filter: try names.filter())
+      followLinks: reading.followLinks, filter: try names.filter(in: RawArguments.paths(files)))
     let (printsAll, printsLines) = (json, jsonl)
     let kept = Mutex<[MendDocument]>([])
     let ending = try await session.run { document in

@@ -152,7 +152,8 @@ struct PosterCommand: AsyncParsableCommand {
       size: picture.size ?? settings.posterSize ?? PosterOptions.defaultSize, prefersCover: cover)
     if missing { return try await makeMissing(settings, options) }
     let session = try PictureSession(
-      settings, files, followLinks: reading.followLinks, filter: try names.filter())
+      settings, files, followLinks: reading.followLinks,
+      filter: try names.filter(in: RawArguments.paths(files)))
     let target = try picture.target(isOnePicture: session.isOneFile)
     let writer = Mutex(try picture.writer(to: target))
     let printer = PosterPrinter(
@@ -256,7 +257,8 @@ struct SheetCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: general.config)
     let session = try PictureSession(
-      settings, files, followLinks: reading.followLinks, filter: try names.filter())
+      settings, files, followLinks: reading.followLinks,
+      filter: try names.filter(in: RawArguments.paths(files)))
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))

@@ -62,7 +62,7 @@ struct ProbeCommand: AsyncParsableCommand {
     let prober =
       thorough
       ? AppContext.thoroughProber(settings, workers: workers) : AppContext.prober(settings, workers: workers)
-    var walk = WalkOptions(followLinks: reading.followLinks, filter: try names.filter())
+    var walk = WalkOptions(followLinks: reading.followLinks, filter: try names.filter(in: paths))
     walk.repeatsInputs = true
     walk.includesTrash = walking.includeTrash
     let inputs = try await Sources.inputs(paths, settings)

@@ -71,8 +71,8 @@ struct EnqueueCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let filter = try names.filter()
     var named = RawArguments.paths(paths)
+    let filter = try names.filter(in: named)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     try Self.check(named)
     if retry { FormerWords.tell("reel enqueue --retry", isNow: "reel queue retry") }
@@ -116,6 +116,7 @@ extension EnqueueCommand {
   /// Rejects addresses with a query: what follows the `?` may be a signature, which the queue must not hold.
   /// - Throws: ``CommandFailure``.
   private static func check(_ paths: [SourcePath]) throws {
+    for path in paths { try Sources.checkIsPath(path) }
     for path in paths where path.scheme?.hasPrefix("http") == true {
       guard let end = path.bytes.firstIndex(of: UInt8(ascii: "?")) else { continue }
       let shown = SourcePath(bytes: Array(path.bytes[..<end]))

@@ -92,7 +92,13 @@ struct AppContext: Sendable {
   // MARK: The library
 
   static func libraryPath(_ settings: Settings) throws -> String {
-    if let path = settings.library { return path }
+    if let path = settings.library {
+      guard path.wholeMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\/.*/) == nil else {
+        throw CommandFailure(
+          .usage, "a library is a folder of this machine, and not at an address; give the folder's path")
+      }
+      return path
+    }
     let environment = try ProcessEnvironment.current().texts { ["XDG_DATA_HOME", "HOME"].contains($0) }
     guard let path = LibraryFolder.location(explicit: nil, environment: environment) else {
       throw CommandFailure(

@@ -28,6 +28,7 @@ struct MendSession: Sendable {
     policy: Policy?, followLinks: Bool, filter: NameFilter
   ) throws {
     let paths = RawArguments.paths(files)
+    for path in paths { try Sources.checkIsPath(path) }
     named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let target: MendTarget

@@ -34,21 +34,19 @@ struct Sources: Sendable {
     _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
   ) async throws -> SourceInput {
     guard let remote = try await remote.source(path) else {
-      try Self.checkSlashes(path)
+      try Self.checkIsPath(path)
       return SourceInput(path: path)
     }
     return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })
   }
 
-  /// Rejects `s3:/bucket/name`, which is more likely a mistyped address than a file, unless there is such a file.
-  private static func checkSlashes(_ path: SourcePath) throws {
-    let text = path.text.lowercased()
-    guard let scheme = ["s3", "http", "https"].first(where: { text.hasPrefix($0 + ":") }),
-      path.withCString({ access($0, F_OK) }) != 0
+  /// Rejects what is more likely a mistake than a file, unless there is such a file.
+  /// - Throws: ``CommandFailure``.
+  static func checkIsPath(_ path: SourcePath) throws {
+    guard !path.isAddress, let mistake = MistakenPath.told(path.text),
+      path.withCString({ faccessat(AT_FDCWD, $0, F_OK, AT_SYMLINK_NOFOLLOW) }) != 0
     else { return }
-    let example = scheme == "s3" ? "s3://bucket/name" : "\(scheme)://host/name"
-    throw CommandFailure(
-      .usage, "there is no file \(path.text); an address has two slashes after the colon: \(example)")
+    throw CommandFailure(.usage, mistake)
   }
 }
 

@@ -145,9 +145,41 @@ struct FilterByNameOptions: ParsableArguments {
       "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
 
-  /// - Throws: ``CommandFailure`` for an invalid pattern.
-  func filter() throws -> NameFilter {
-    NameFilter(including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+  /// - Parameter named: what the patterns are for.
+  /// - Throws: ``CommandFailure`` for an invalid pattern, and for one that repeats the path of a named folder.
+  func filter(in named: [SourcePath]) throws -> NameFilter {
+    try check(in: named)
+    return NameFilter(including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+  }
+
+  /// - Throws: ``CommandFailure`` for a pattern that repeats the path of a named folder.
+  func check(in named: [SourcePath]) throws {
+    try checkBeginnings(of: include, "--include", named)
+    try checkBeginnings(of: exclude, "--exclude", named)
+  }
+
+  /// Rejects `--exclude uploads/private` for the folder `uploads`, in which that matches nothing, unless there is an
+  /// `uploads/uploads`.
+  private func checkBeginnings(of patterns: [String], _ flag: String, _ named: [SourcePath]) throws {
+    for pattern in patterns.map(RawArguments.bytes) {
+      let isAbsolute = pattern.first == UInt8(ascii: "/")
+      for path in named where !path.isAddress {
+        let folder = isAbsolute ? WorkingFolder.canonical(path) : path
+        let (steps, begun) = (Self.steps(pattern), Self.steps(folder.bytes))
+        guard !begun.isEmpty, steps.count > begun.count, steps.starts(with: begun),
+          named.allSatisfy({ $0.appending(Array(steps[0])).fileKind == nil })
+        else { continue }
+        let rest = Array(steps.dropFirst(begun.count).joined(separator: [UInt8(ascii: "/")]))
+        throw CommandFailure(
+          .usage,
+          "\(flag) \(SourcePath(bytes: pattern)) matches nothing in \(path): patterns begin below the folder that is named; "
+            + "write \(flag) \(ShellWord.quoted(rest))")
+      }
+    }
+  }
+
+  private static func steps(_ path: [UInt8]) -> [ArraySlice<UInt8>] {
+    path.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
   }
 }
 

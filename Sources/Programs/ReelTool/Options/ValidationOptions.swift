@@ -26,6 +26,7 @@ struct ValidationOptions: ParsableArguments {
   ) async throws -> ValidationSession {
     let settings = try SettingsReader.read(flagsOf: command, file: general.config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
+    try names.check(in: RawArguments.paths(paths))
     let filter = FixtureFilter(
       including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
     return try await ValidationSession(
