@@ -116,15 +116,24 @@ enum RawArguments {
   }
 
   private static let longRow = 32
-  private static let filesCommands = ["probe", "ingest", "validate", "mend"]
+  private static let filesCommands = [
+    "probe", "ingest", "validate", "mend", "poster", "sheet", "lock", "enqueue", "watch", "remove", "edit",
+    "move",
+    "restore",
+  ]
   /// A character that no argument can contain.
   private static let separator: Character = "\0"
 
   // MARK: Values that must be text
 
   /// Reads the value of an option that is kept or used as text.
-  /// - Throws: when it is not UTF-8.
+  /// - Throws: when it is not UTF-8, or ends as a line does on Windows.
   static func text(_ argument: String) throws -> String {
+    guard argument.unicodeScalars.last != "\r" else {
+      throw ValidationError(
+        "it ends with a carriage return, as the lines of a script that Windows saved; give the script Unix line ends"
+      )
+    }
     guard let text = String(validating: bytes(of: argument), as: UTF8.self) else {
       throw ValidationError("it is not UTF-8, and Reel accepts only UTF-8 here")
     }
@@ -138,9 +147,10 @@ enum RawArguments {
     guard !argument.isEmpty else {
       throw ValidationError("it is empty; give it a name, or leave the option out")
     }
-    guard let text = try? text(argument) else {
+    guard String(validating: bytes(of: argument), as: UTF8.self) != nil else {
       throw ValidationError("its name is not UTF-8; rename it, or name a link to it whose name is UTF-8")
     }
+    let text = try text(argument)
     if let problem = ShellWord.unexpandedHome(in: text) { throw ValidationError(problem) }
     return text
   }

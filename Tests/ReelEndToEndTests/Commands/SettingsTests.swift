@@ -73,6 +73,47 @@ import Testing
     }
   }
 
+  @Test(
+    "what a shell would have taken off a variable's value is reported, and the value is not repeated",
+    arguments: [
+      ("\"ada\"", "has quotes around its value"), ("'ada'", "has quotes around its value"),
+      ("ada\r", "ends with white space"), ("ada\r\n", "ends with white space"),
+      (" ada", "ends with white space"),
+      ("ada ", "ends with white space"), ("O'Ada", nil), ("'", nil), ("a d\ta", nil),
+    ] as [(String, String?)])
+  func wrapped(value: String, told: String?) async throws {
+    for variable in ["REEL_LIBRARY", "REEL_TO", "REEL_AUTHOR", "REEL_AUTHOR_NAME", "REEL_REGION"] {
+      let error = try await complaint(nil, [variable: value])
+      guard let told else {
+        #expect(error == nil)
+        continue
+      }
+      #expect(
+        error?.hasPrefix("reel: \(variable) ") == true && error?.contains(told) == true
+          && error?.contains("ada") == false, "\(error ?? "")")
+    }
+  }
+
+  @Test(
+    "a place that no shell has expanded is reported",
+    arguments: ["~/reel", "$HOME/reel", "${HOME}/reel", "$HOME"])
+  func unexpanded(place: String) async throws {
+    #expect(
+      try await complaint(nil, ["REEL_TO": place])?.contains("no shell expands \(place.prefix(1)) here")
+        == true)
+    #expect(
+      try await complaint("to: \(place)\n")?.contains("no shell expands \(place.prefix(1)) here") == true)
+  }
+
+  @Test("a value on the command line that ends as a line does on Windows is reported")
+  func lineEnds() async throws {
+    let bench = try Workbench()
+    for flag in ["--author", "--library", "--to", "--caption"] {
+      let run = try await ReelBinary.run(["publish", "a.mp4", flag, "ada\r"], in: bench.folder)
+      #expect(run.status == 64 && run.errors.contains("ends with a carriage return"), "\(run.errors)")
+    }
+  }
+
   @Test("names that only resemble a variable set nothing")
   func otherNames() async throws {
     let environment = [
@@ -231,7 +272,8 @@ import Testing
         ], in: bench.folder, environment: keys.merging(environment) { $1 })
       if run.status == 0 { return true }
       #expect(run.status == 1, "\(run.errors)")
-      if run.errors.contains("it must be true or false") || run.errors.contains("is one value") { return nil }
+      let refusals = ["it must be true or false", "is one value", "has quotes around its value"]
+      if refusals.contains(where: run.errors.contains) { return nil }
       #expect(run.errors.contains("is not encrypted"), "\(run.errors)")
       return false
     }

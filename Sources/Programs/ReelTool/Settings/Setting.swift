@@ -88,7 +88,7 @@ extension SettingForm<String> {
   static var place: SettingForm {
     SettingForm(argument: { try RawArguments.place($0) }) { text throws(SettingRefusal) in
       if ShellWord.unexpandedHome(in: text.text) != nil {
-        throw SettingRefusal(reason: "must be a full path: no shell expands ~ here")
+        throw SettingRefusal(reason: "must be a full path: no shell expands \(text.text.prefix(1)) here")
       }
       return text.text
     }

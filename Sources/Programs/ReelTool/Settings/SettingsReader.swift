@@ -25,6 +25,9 @@ enum SettingsReader {
     var others = Settings()
     for row in SettingTable.all {
       guard let (text, source) = text(row, variables, file) else { continue }
+      if text.isVariable, let problem = wrapping(text.text) {
+        throw CommandFailure(.couldNotRun, "\(source) \(problem)")
+      }
       let value = try orCommandFailure { () throws(SettingRefusal) -> any Sendable in
         try row.read(text)
       } told: {
@@ -35,6 +38,19 @@ enum SettingsReader {
     // A library named on the command line overrides a catalog that is set elsewhere.
     if flags.library != nil { others.catalog = nil }
     return flags.completed(by: others)
+  }
+
+  /// What stands around a variable's value although a shell would have taken it off, as the end of a sentence; nil where
+  /// nothing does. Container runtimes take the lines of a file of variables as they are. The value, which may hold a
+  /// password, is not repeated.
+  private static func wrapping(_ value: String) -> String? {
+    if let first = value.first, "\"'".contains(first), value.last == first, value.count > 1 {
+      return "has quotes around its value, which no shell has taken off; leave them out"
+    }
+    // A line end of Windows is one character.
+    guard value.first?.isWhitespace == true || value.last?.isWhitespace == true else { return nil }
+    return
+      "begins or ends with white space, or with a line end as Windows writes it; leave that out"
   }
 
   /// Warns about a variable that looks like a misspelled one. It may be meant for another program or another Reel, so
