@@ -75,6 +75,19 @@ struct FolderWatchTests {
   }
 
   @Test(
+    "a file is reported once its writer has removed the place that it kept beside it",
+    arguments: [false, true])
+  func control(polls: Bool) throws {
+    try folder.folder("drop")
+    try folder.write("drop/a.mp4.aria2", [1])
+    _ = try write("a.mp4")
+    var watch = watch(polls: polls)
+    #expect((0...60).flatMap { look(&watch, at: Double($0)) } == [])
+    try FileManager.default.removeItem(atPath: folder.path + "/drop/a.mp4.aria2")
+    #expect((61...100).flatMap { look(&watch, at: Double($0)) } == ["a.mp4"])
+  }
+
+  @Test(
     "a video with an unusable sidecar is reported again after the sidecar is replaced or removed",
     arguments: [false, true])
   func invalidSidecar(polls: Bool) throws {

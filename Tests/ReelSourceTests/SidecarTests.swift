@@ -41,6 +41,18 @@ struct SidecarTests {
   }
 
   @Test(
+    "words of which nothing is seen count as not given",
+    arguments: [" ", "\u{A0} ", "\u{200B}", "\u{FEFF} \u{200E}"])
+  func blank(_ words: String) throws {
+    try folder.write("clip.json", Array(#"{"caption":"\#(words)","music":"a\#(words)"}"#.utf8))
+    #expect(try self.words() == PostMetadata(caption: nil, music: "a\(words)"))
+    let list = try folder.write(
+      "list.csv", Array("path,caption,music\nclip.mp4,\(words),\(words)b\n".utf8))
+    let entry = try CaptionList(at: list).entry(for: folder.source("clip.mp4"))
+    #expect(entry?.metadata == PostMetadata(music: "\(words)b"))
+  }
+
+  @Test(
     "a sidecar whose name looks like its video's is found, whatever the extension's case or the form of accents",
     arguments: [
       ("CLIP.MP4", "CLIP.JSON"), ("clip2.mp4", "clip2.Json"), ("cafe\u{301}.mp4", "caf\u{E9}.json"),

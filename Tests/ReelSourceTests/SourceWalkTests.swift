@@ -81,6 +81,38 @@ struct SourceWalkTests {
   }
 
   @Test(
+    "a file whose writer keeps its place beside it is unfinished, unless the user named it",
+    arguments: ["a.mp4.aria2", "a.mp4.lftp-pget-status", "a.mp4.st"])
+  func control(_ name: String) throws {
+    for name in ["a.mp4", "a.mp4.mp4", "b.mp4"] { try folder.write(name) }
+    try folder.write(name, [1])
+    #expect(Walked(all: folder).candidates == ["a.mp4.mp4", "b.mp4"])
+    #expect(Walked(["a.mp4"], in: folder).candidates == ["a.mp4"])
+    try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+    #expect(Walked(all: folder).candidates == ["a.mp4", "a.mp4.mp4", "b.mp4"])
+  }
+
+  @Test(
+    "folders of second versions are not entered unless they are named",
+    arguments: [
+      ("PRIVATE/M4ROOT", "SUB"), ("Movies", "Plex Versions"), ("P.photoslibrary", "resources"),
+      ("F.fcpbundle/day/clip", "Transcoded Media"), ("I.imovielibrary/day", "Render Files"),
+    ])
+  func secondVersions(_ parent: String, _ name: String) throws {
+    try folder.write("a/\(parent)/\(name)/x.mp4")
+    // Names that mean nothing elsewhere.
+    for name in ["SUB", "resources", "Render Files", "Transcoded Media"] {
+      try folder.write("a/\(name)/y.mp4")
+    }
+    let walked = Walked(["a"], in: folder)
+    #expect(walked.candidates.count == 4 && walked.candidates.allSatisfy { $0.hasSuffix("y.mp4") })
+    var options = WalkOptions()
+    options.includesTrash = true
+    #expect(Walked(["a"], in: folder, options).candidates.count == 5)
+    #expect(Walked(["a/\(parent)/\(name)"], in: folder).candidates.count == 1)
+  }
+
+  @Test(
     "a name with something around a video's extension is skipped where files are still arriving; elsewhere it is flagged",
     arguments: [
       "a.mp4.6eF3bA1c", "a.mp4_exiftool_tmp", "a.mp4~", "a.MP4.xyz", "a.f137.mp4", "a.temp.mp4",
@@ -136,7 +168,9 @@ struct SourceWalkTests {
   @Test(
     "a folder named like an unfinished download is walked, unless its name is that of an unfinished video")
   func folderNamedLikeDownload() throws {
-    let unfinished = ["a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2"]
+    let unfinished = [
+      "a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2", "web-file-upload-0a1b2c",
+    ]
     for name in ["old.part"] + unfinished { try folder.write(name + "/clip.mp4") }
     let walked = Walked(all: folder)
     #expect(walked.candidates == ["old.part/clip.mp4"])

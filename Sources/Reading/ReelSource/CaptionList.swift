@@ -314,9 +314,9 @@ struct CaptionRows: Sendable {
       )
     }
     func field(_ column: Column) -> String? {
-      columns[column].map { record.fields[$0] }.flatMap { $0.isEmpty ? nil : $0 }
+      Sidecar.said(columns[column].map { record.fields[$0] })
     }
-    guard let path = field(.path) else {
+    guard let path = columns[.path].map({ record.fields[$0] }), !path.isEmpty else {
       throw Self.invalid(record.line, "has no path; fill it in, or leave the line out")
     }
     return CaptionList.Entry(

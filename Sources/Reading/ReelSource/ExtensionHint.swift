@@ -69,6 +69,17 @@ enum UnfinishedName {
     "duplicate",
   ]
 
+  /// What programs that write to a file under its final name add to that name for another file, in which they keep their
+  /// place until it is complete: aria2, lftp, axel.
+  static let controls = [".aria2", ".lftp-pget-status", ".st"].map { Array($0.utf8) }
+
+  /// The file whose writer keeps its place in a file of that name.
+  static func subject(ofControl name: [UInt8]) -> [UInt8]? {
+    controls.first { name.count > $0.count && name.suffix($0.count) == $0[...] }.map {
+      Array(name.dropLast($0.count))
+    }
+  }
+
   /// Whether `claimed`, which contains no dot, is a container's extension with something after it: `mp4_exiftool_tmp`,
   /// `mp4~`, `mp4 (1)`.
   static func isSuffixed(_ claimed: String) -> Bool {
@@ -91,8 +102,10 @@ enum UnfinishedName {
   }
 
   /// Whether a folder of that name is what a program makes of one unfinished file: Safari's `clip.mp4.download`,
-  /// Cyberduck's `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`.
+  /// Cyberduck's `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`, the parts of an upload that Nextcloud
+  /// joins in the end.
   static func isFolder(_ name: [UInt8]) -> Bool {
+    if name.starts(with: "web-file-upload-".utf8) { return true }
     let path = SourcePath(bytes: name)
     guard let claimed = path.claimedExtension, extensions.contains(claimed) || claimed.hasPrefix("sb-") else {
       return false
@@ -120,7 +133,7 @@ enum UnfinishedName {
   }
 }
 
-/// Folders for discarded files, and those that a system keeps for itself.
+/// Folders for discarded files, and those that a system keeps for itself, such as those of second versions of videos.
 enum TrashFolder {
   /// In lower case, as Windows and SMB ignore case.
   private static let names: Set<String> = [
@@ -136,6 +149,22 @@ enum TrashFolder {
   /// The beginnings of names that continue with a number or the name of the contents: SABnzbd's and NZBGet's, older
   /// QNAP's and Thecus'.
   private static let prefixes = ["_unpack_", "_failed_", "network recycle bin", "_nas_recycle"]
+
+  /// Whether a folder holds what is elsewhere a second time: the small copies that Sony's cameras make, what Plex has
+  /// converted, and what Photos, Final Cut Pro and iMovie make of originals in their libraries.
+  /// - Parameter path: the folder's path, which may begin anywhere.
+  static func holdsSecondVersions(_ path: [UInt8]) -> Bool {
+    let steps = path.split(separator: UInt8(ascii: "/")).map {
+      String(decoding: $0, as: UTF8.self).lowercased()
+    }
+    switch (steps.dropLast().last, steps.last) {
+    case (_, "plex versions"), ("m4root", "sub"): return true
+    case (let library?, "resources"): return library.hasSuffix(".photoslibrary")
+    case (_, "render files"), (_, "transcoded media"):
+      return steps.contains { $0.hasSuffix(".fcpbundle") || $0.hasSuffix(".imovielibrary") }
+    default: return false
+    }
+  }
 
   /// Whether a folder of this name is one of them. SABnzbd and NZBGet unpack in `_UNPACK_NAME`, and chkdsk puts what it
   /// finds into `FOUND.000`.

@@ -93,6 +93,15 @@ struct FolderWalk: Sendable {
     return isFound || !stem.allSatisfy { $0 < 0x80 } && frames[last].sidecarKeys.contains(key)
   }
 
+  /// Whether a file beside it says that it is not complete yet.
+  func hasControlFile(_ entry: Entry) -> Bool {
+    let controls = UnfinishedName.controls.map { entry.name + $0 }
+    guard let last = frames.last, last.identity == entry.directory.identity else {
+      return controls.contains { (try? entry.directory.status(of: $0)) != nil }
+    }
+    return last.names(beginningWith: entry.name + [UInt8(ascii: ".")]).contains(where: controls.contains)
+  }
+
   private mutating func leave(_ directory: DirectoryHandle) {
     let left = frames.removeLast()
     guard let last = frames.indices.last else { return }

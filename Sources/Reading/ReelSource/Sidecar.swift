@@ -191,9 +191,12 @@ public enum Sidecar {
     }
   }
 
-  /// Returns nil for an empty string.
-  private static func said(_ words: String?) -> String? {
-    words?.isEmpty == true ? nil : words
+  /// Returns nil for words of which nothing is seen: white space, marks of a direction, a byte order mark.
+  static func said(_ words: String?) -> String? {
+    let isBlank = words?.unicodeScalars.allSatisfy {
+      $0.properties.isWhitespace || $0.properties.generalCategory == .format
+    }
+    return isBlank == true ? nil : words
   }
 
   private static func wrongType(at path: [any CodingKey]) -> String {

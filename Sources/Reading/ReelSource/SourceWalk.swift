@@ -113,7 +113,7 @@ extension WalkOptions {
     if ExtensionHint(of: name) == .ignored { return .hidden }
     if UnfinishedName.isFolder(name) { return .unfinished }
     if !filter.entersFolder(path) { return .excluded }
-    return !includesTrash && TrashFolder.isOne(name) ? .trash : nil
+    return !includesTrash && (TrashFolder.isOne(name) || TrashFolder.holdsSecondVersions(path)) ? .trash : nil
   }
 
   /// Returns a walk's item for a file or folder that is passed by.
@@ -403,6 +403,7 @@ extension WalkState {
     }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return options.pass(entry.path, .excluded) }
+    guard folder?.hasControlFile(entry) != true else { return options.pass(entry.path, .unfinished) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false,
       origin: .local(entry.directory, place))

@@ -41,8 +41,9 @@ package enum EndLine {
   private static func words(_ reason: PassedBy) -> String {
     switch reason {
     case .hidden: "a hidden name"
-    case .unfinished: "the name of an unfinished file, or of a camera's small copy"
-    case .trash: "a trash folder, or one of the system's own (--include-trash enters it)"
+    case .unfinished: "unfinished by its name or by a file beside it, or a camera's small copy"
+    case .trash:
+      "a trash folder, one of the system's own, or one of second versions (--include-trash enters it)"
     case .excluded: "left out by --include or --exclude"
     case .own: "Reel's own library or destination"
     case .sidecar: "the sidecar of a video"

@@ -446,6 +446,10 @@ package struct FolderWatch: Sendable {
           (noticed[path], reopened[path]) = (nil, nil)
           settling.forget(path)
           noticedSidecar(path, at: now)
+          // Its subject is complete now.
+          if let subject = UnfinishedName.subject(ofControl: path.bytes).map(SourcePath.init(bytes:)) {
+            noticed[subject] = noticed[subject] ?? false
+          }
           if isFolder { list(within: Self.tidying, at: now) }
         case .lost: (isLost, nextCheck) = (true, now)
         case .overflowed:
