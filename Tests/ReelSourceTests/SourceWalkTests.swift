@@ -93,6 +93,17 @@ struct SourceWalkTests {
   }
 
   @Test(
+    "an upload of which tusd says that there is more to come is unfinished",
+    arguments: [("a0b1", 1, true), ("a0b1", 0, false), ("c2d3", 1, false)])
+  func upload(_ id: String, _ more: Int, _ isUnfinished: Bool) throws {
+    try folder.write("a0b1")
+    let size = Sample.mp4.count + more
+    try folder.write("a0b1.info", Array(#"{"ID":"\#(id)","Size":\#(size),"Offset":0,"MetaData":{}}"#.utf8))
+    #expect(Walked(all: folder).candidates == (isUnfinished ? [] : ["a0b1"]))
+    #expect(Walked(["a0b1"], in: folder).candidates == ["a0b1"])
+  }
+
+  @Test(
     "folders of second versions are not entered unless they are named",
     arguments: [
       ("PRIVATE/M4ROOT", "SUB"), ("Movies", "Plex Versions"), ("P.photoslibrary", "resources"),

@@ -403,7 +403,9 @@ extension WalkState {
     }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return options.pass(entry.path, .excluded) }
-    guard folder?.hasControlFile(entry) != true else { return options.pass(entry.path, .unfinished) }
+    guard folder?.hasControlFile(entry) != true, !isPartOfUpload(entry, status.identity.size) else {
+      return options.pass(entry.path, .unfinished)
+    }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false,
       origin: .local(entry.directory, place))
@@ -417,6 +419,25 @@ extension WalkState {
     if try isCandidateByBytes(file) { return options.candidate(file) }
     if isOrphanSidecar(file, entry) { return .orphanSidecar(entry.path) }
     return options.pass(entry.path, isSidecar(entry) ? .sidecar : .noVideo)
+  }
+
+  /// Whether tusd, whose uploads have no extension, has written beside it that there is more to come.
+  private func isPartOfUpload(_ entry: FolderWalk.Entry, _ size: Int64) -> Bool {
+    guard !entry.name.contains(UInt8(ascii: ".")),
+      let bytes = try? entry.directory.find(entry.name + ".info".utf8).openRegular().head(Sidecar.largest),
+      let info = try? JSONDecoder().decode(UploadInfo.self, from: Data(bytes))
+    else { return false }
+    return info.id.utf8.elementsEqual(entry.name) && info.size > size
+  }
+
+  private struct UploadInfo: Decodable {
+    let id: String
+    let size: Int64
+
+    private enum CodingKeys: String, CodingKey {
+      case id = "ID"
+      case size = "Size"
+    }
   }
 
   /// Whether it is a video's sidecar; checked only if somebody is told about what is passed by.
