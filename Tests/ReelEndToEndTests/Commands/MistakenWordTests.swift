@@ -2,6 +2,8 @@ import Foundation
 import ReelTestSupport
 import Testing
 
+@testable import ReelTool
+
 /// What people type, or paste, in the place of a file's name.
 @Suite("words that are no names of files", .shortTime)
 struct MistakenWordTests {
@@ -21,7 +23,9 @@ struct MistakenWordTests {
     try bench.addDistinct(1)
     let run = try await bench.reel("ingest", "clips", word)
     #expect(run.status == 64 && run.errors.contains(told) && !run.errors.contains("secret"), "\(run.errors)")
-    for command in [["probe"], ["mend", "--faststart", "-o", "out/"], ["poster", "-o", "out/"], ["enqueue"]] {
+    for command in [
+      ["probe"], ["mend", "--faststart", "-o", "out/"], ["poster", "-o", "out/"], ["enqueue"],
+    ] {
       let other = try await ReelBinary.run(command + ["clips", word], in: bench.folder)
       #expect(other.status == 64 && other.errors.contains(told), "\(command): \(other.errors)")
     }
@@ -75,5 +79,18 @@ struct MistakenWordTests {
       #expect(run.status == 64 && run.errors.contains("a folder of this machine"), "\(run.errors)")
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
+  }
+
+  @Test(
+    "a long row of files costs the parser no time that grows with its square, and is read as it was given",
+    arguments: [
+      "probe", "ingest", "validate", "mend", "poster", "sheet", "lock", "enqueue", "watch", "remove", "edit",
+      "move", "restore",
+    ])
+  func manyFiles(command: String) {
+    let files = (0..<5000).map { "\($0) .mp4" }
+    let prepared = RawArguments.prepared([command, "--library", "l"] + files + ["--json"])
+    #expect(prepared.count < 10 && prepared.last == "--json")
+    #expect(RawArguments.paths(Array(prepared[3..<(prepared.count - 1)])).map(\.text) == files)
   }
 }
