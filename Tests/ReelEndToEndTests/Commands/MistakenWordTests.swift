@@ -70,10 +70,12 @@ struct MistakenWordTests {
     #expect(try await bench.reel("ingest", "clips", "--exclude", pattern).status == 0)
   }
 
-  @Test("a library is no address")
+  @Test("a library, or a site's folder, is no address")
   func library() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
+    let page = try await bench.reel("page", "-o", "s3://bucket/site")
+    #expect(page.status == 64 && page.errors.contains("--to puts the site at an address"), "\(page.errors)")
     for address in ["file:///srv/reel", "s3://bucket/reel", "https://host/reel"] {
       let run = try await ReelBinary.run(["ingest", "clips", "--library", address], in: bench.folder)
       #expect(run.status == 64 && run.errors.contains("a folder of this machine"), "\(run.errors)")

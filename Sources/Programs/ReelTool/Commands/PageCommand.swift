@@ -68,6 +68,9 @@ struct PageCommand: AsyncParsableCommand {
 
   func validate() throws {
     try former.check(output, missing: "say where the site goes: -o FOLDER.")
+    if let output, output.contains("://"), !output.hasPrefix(".") {
+      throw ValidationError("-o is a folder of this machine; --to puts the site at an address, too.")
+    }
     if let size, !(1...1000).contains(size) {
       throw ValidationError("--size must be a number from 1 to 1000.")
     }
