@@ -106,13 +106,13 @@ struct SourceWalkTests {
   @Test(
     "folders of second versions are not entered unless they are named",
     arguments: [
-      ("PRIVATE/M4ROOT", "SUB"), ("Movies", "Plex Versions"), ("P.photoslibrary", "resources"),
+      ("PRIVATE/M4ROOT", "SUB"), ("Movies", "Plex Versions"), ("P.photoslibrary/resources", "renders"),
       ("F.fcpbundle/day/clip", "Transcoded Media"), ("I.imovielibrary/day", "Render Files"),
     ])
   func secondVersions(_ parent: String, _ name: String) throws {
     try folder.write("a/\(parent)/\(name)/x.mp4")
     // Names that mean nothing elsewhere.
-    for name in ["SUB", "resources", "Render Files", "Transcoded Media"] {
+    for name in ["SUB", "resources/renders", "Render Files", "Transcoded Media"] {
       try folder.write("a/\(name)/y.mp4")
     }
     let walked = Walked(["a"], in: folder)

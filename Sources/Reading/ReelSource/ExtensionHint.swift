@@ -159,7 +159,8 @@ enum TrashFolder {
     }
     switch (steps.dropLast().last, steps.last) {
     case (_, "plex versions"), ("m4root", "sub"): return true
-    case (let library?, "resources"): return library.hasSuffix(".photoslibrary")
+    case ("resources", "renders"), ("resources", "derivatives"):
+      return steps.dropLast(2).last?.hasSuffix(".photoslibrary") == true
     case (_, "render files"), (_, "transcoded media"):
       return steps.contains { $0.hasSuffix(".fcpbundle") || $0.hasSuffix(".imovielibrary") }
     default: return false
