@@ -15,6 +15,18 @@ give_up() {
   exit 1
 }
 
+# misused SYNOPSIS: ends a script that was called with other arguments than it takes.
+misused() {
+  say "usage: $1"
+  exit 64
+}
+
+# refuse_options SYNOPSIS [ARGUMENT…]: ends a script that takes no options (any more) if one is among the arguments.
+refuse_options() {
+  local argument
+  for argument in "${@:2}"; do [[ $argument != -* ]] || misused "$1"; done
+}
+
 # Succeeds if the user answers yes. Without a terminal, the answer is no.
 agreed() {
   local answer=n
