@@ -198,6 +198,95 @@ struct FragmentTailTests {
     }
   }
 
+  /// How many pictures each fragment has, and how many frames of sound.
+  private struct Plan {
+    let pictures: [Int]
+    let sounds: [Int]
+    var isFault = false
+
+    static let all = [
+      Plan(pictures: [25, 25, 25, 25, 25, 75], sounds: [43, 43, 473, 11, 11, 65]),
+      Plan(pictures: [25, 25, 25, 25, 25, 25, 25, 25], sounds: [43, 215, 215, 43, 43, 43, 43, 1]),
+      Plan(pictures: [25, 25, 25, 25, 25, 75, 100], sounds: [301, 301, 43, 43, 43, 129, 43]),
+      Plan(pictures: [75, 75, 25, 25, 25, 25, 25], sounds: [43, 86, 86, 86, 64, 64, 70]),
+      Plan(pictures: [25, 25, 25, 25], sounds: [86, 86, 86, 86], isFault: true),
+      Plan(pictures: [25, 25, 25], sounds: [65, 64, 65], isFault: true),
+    ]
+  }
+
+  /// A writer that waits for pictures may write sound far ahead of them. Fragments in which all of it lasts longer than
+  /// the pictures contradict one of their clocks.
+  @Test func soundIsWrittenAhead() throws {
+    let pictures = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=12"]
+    let sounds = ["-f", "lavfi", "-i", "sine=d=24"]
+    let flags = "frag_every_frame+empty_moov+default_base_moof"
+    let coded = ["-c:v", "mpeg4", "-g", "1", "-c:a", "aac", "-movflags", flags]
+    let made = try FFmpegTool.make("a.mp4", pictures + sounds + coded).allBytes
+    for plan in Plan.all {
+      let found = try read(try #require(regrouped(made, plan)))
+      let shown = 0.04 * Double(plan.pictures.reduce(0, +))
+      let heard = 1024 * Double(plan.sounds.reduce(0, +)) / 44_100
+      #expect(
+        found.warnings.contains { $0.code == .indexMismatch } == plan.isFault, "\(plan): \(found.warnings)")
+      #expect(abs((found.duration ?? 0) - max(shown, heard)) < 0.05, "\(plan): \(found.duration ?? 0)")
+      #expect(plan.isFault || found.warnings.isEmpty, "\(plan): \(found.warnings)")
+    }
+  }
+
+  @Test(arguments: [4, 30]) func slowPicturesBesideSoundDoNotDrift(seconds: Int) throws {
+    let pictures = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=\(seconds)"]
+    let sounds = ["-f", "lavfi", "-i", "sine=d=\(seconds)"]
+    for reordered in ["0", "3"] {
+      let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", reordered, "-c:a", "aac"]
+      let flags = ["-frag_duration", "700000", "-movflags", "empty_moov+default_base_moof"]
+      let file = try FFmpegTool.make("a.mp4", pictures + sounds + coded + flags)
+      for media in try file.readBothWays(as: .mp4) {
+        #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
+      }
+    }
+  }
+
+  /// Puts the samples of a movie that has a fragment for each into other fragments.
+  private func regrouped(_ bytes: [UInt8], _ plan: Plan) -> [UInt8]? {
+    let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 4096))
+    guard let first = boxes.first(where: { $0.type == "moof" }) else { return nil }
+    var samples: [[[UInt8]]] = [[], []]
+    for (head, media) in zip(boxes, boxes.dropFirst()) where head.type == "moof" && media.type == "mdat" {
+      guard let place = bytes.position(of: Array("tfhd".utf8), notBefore: Int(head.start)) else { return nil }
+      let track = Int(bytes[place + 11]) - 1
+      guard samples.indices.contains(track) else { return nil }
+      samples[track].append(Array(bytes[Int(media.contents)..<Int(media.end)]))
+    }
+    var film = Array(bytes[..<Int(first.start)])
+    var begun = [0, 0]
+    for (number, counts) in zip(plan.pictures, plan.sounds).enumerated() {
+      let ends = [begun[0] + counts.0, begun[1] + counts.1]
+      guard ends[0] <= samples[0].count, ends[1] <= samples[1].count else { return nil }
+      let parts = [0, 1].map { Array(samples[$0][begun[$0]..<ends[$0]]) }
+      let length = fragment(number, begun, parts, dataAt: 0).count
+      film += fragment(number, begun, parts, dataAt: length + 8)
+      film += SmallMovie.box("mdat", Array(parts.joined().joined()))
+      begun = ends
+    }
+    return film
+  }
+
+  private func fragment(_ number: Int, _ begun: [Int], _ parts: [[[UInt8]]], dataAt start: Int) -> [UInt8] {
+    func full(_ type: String, _ flags: UInt32, _ numbers: [Int]) -> [UInt8] {
+      SmallMovie.box(type, SmallMovie.u32(flags) + numbers.flatMap { SmallMovie.u32(UInt32($0)) })
+    }
+    var (place, tracks): (Int, [UInt8]) = (start, [])
+    for (track, step) in [512, 1024].enumerated() {
+      let sizes = parts[track].map(\.count)
+      let header = full("tfhd", 0x02_0008, [track + 1, step])
+      let time = full("tfdt", 0, [begun[track] * step])
+      let run = full("trun", 0x201, [sizes.count, place] + sizes)
+      tracks += SmallMovie.box("traf", header + time + run)
+      place += sizes.reduce(0, +)
+    }
+    return SmallMovie.box("moof", full("mfhd", 0, [number + 1]) + tracks)
+  }
+
   /// The picture decoded last, a B picture, lasts until the last one is displayed after a pause, as x264 states
   /// through FFmpeg from 6.1 on.
   @Test(arguments: [true, false]) func aPauseBeforeTheLastPictureCountsOnce(hasSound: Bool) throws {

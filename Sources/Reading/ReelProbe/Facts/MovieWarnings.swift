@@ -75,8 +75,9 @@ struct MovieWarnings {
   ) -> (stated: Double, measured: Double, samples: Int64)? {
     if let ticks = track.claimedTicks, let scale = track.timescale {
       let stated = Double(ticks) / Double(scale)
+      let others = [presentation.sumOfSteps, presentation.mediaSeconds - presentation.lead]
       if isFar(stated, presentation.mediaSeconds, presentation),
-        isFar(stated, presentation.sumOfSteps, presentation)
+        others.allSatisfy({ isFar(stated, $0, presentation) })
       {
         return (stated, presentation.mediaSeconds, presentation.samples)
       }

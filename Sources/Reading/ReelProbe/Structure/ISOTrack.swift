@@ -18,7 +18,8 @@ struct ISOTrack: Hashable {
   private(set) var entry: SampleEntry?
   /// The offset of the first sample's presentation time from its decoding time (8.6.1.3), in ticks.
   private(set) var firstOffset: Int64 = 0
-  /// The offsets of the last samples, the very last one first; empty if they have none.
+  /// The offsets of the first samples, and those of the last ones, the very last one first; empty if they have none.
+  private(set) var firstOffsets: [Int64] = []
   private(set) var lastOffsets: [Int64] = []
   /// What a player shows of it; nil if its samples are in fragments, or its tables leave it open.
   private(set) var presentation: TrackPresentation?
@@ -30,7 +31,7 @@ struct ISOTrack: Hashable {
   /// Whether the entry of its first samples is not the first one, which FFmpeg uses.
   private(set) var hasLaterEntry = false
 
-  /// The most samples at the end of a track that may be shown in another order than they are stored in.
+  /// The most samples at either end of a track that may be shown in another order than they are stored in.
   private static let reordered: Int64 = 32
 
   /// Whether the track is of pictures or sound.
@@ -101,12 +102,15 @@ struct ISOTrack: Hashable {
     firstOffset = Int64(Int32(truncatingIfNeeded: offset))
     let room = min(Int64(count), (box.end - box.contents - 8) / 8)
     let few = min(room, Self.reordered)
-    let bytes = file.bytes(at: box.contents + 8 + 8 * (room - few), count: Int(few) * 8)
-    for place in stride(from: bytes.count - 8, through: 0, by: -8) {
+    func add(_ bytes: [UInt8], at place: Int, to offsets: inout [Int64]) {
       let run = bytes.number(at: place, bytes: 4) ?? 0
       let offset = bytes.number(at: place + 4, bytes: 4).map { Int64(Int32(truncatingIfNeeded: $0)) } ?? 0
-      lastOffsets += Array(repeating: offset, count: min(run, Int(Self.reordered) - lastOffsets.count))
+      offsets += Array(repeating: offset, count: min(run, Int(Self.reordered) - offsets.count))
     }
+    let head = file.bytes(at: box.contents + 8, count: Int(few) * 8)
+    for place in stride(from: 0, through: head.count - 8, by: 8) { add(head, at: place, to: &firstOffsets) }
+    let bytes = file.bytes(at: box.contents + 8 + 8 * (room - few), count: Int(few) * 8)
+    for place in stride(from: bytes.count - 8, through: 0, by: -8) { add(bytes, at: place, to: &lastOffsets) }
   }
 }
 

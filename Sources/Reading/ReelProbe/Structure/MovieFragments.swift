@@ -41,6 +41,8 @@ struct MovieFragments: Hashable {
     fileprivate var next: Int64 = 0
     /// When the last fragment begins.
     fileprivate var lastStart: Int64 = 0
+    /// The ticks of short gaps between fragments, in which the last sample of the one before is still shown.
+    fileprivate var gaps: Int64 = 0
     /// Gaps between the end of a fragment and the beginning of the next one, in seconds.
     fileprivate var pauses: [ClosedRange<Double>] = []
   }
@@ -78,6 +80,11 @@ struct MovieFragments: Hashable {
   private(set) var endsBeyondFile = false
   /// Whether all of them are in the file, according to all of its tables.
   private(set) var endsWithin = false
+  private struct Skew: Hashable {
+    let start: Double
+    let later: Double
+  }
+
   /// The seconds that all tracks leave out together, as a live recording does that lost its connection. They are part
   /// of the duration.
   private(set) var pause = 0.0
@@ -86,14 +93,15 @@ struct MovieFragments: Hashable {
   private static let jump = 0.5
   /// How far tracks may drift apart from one fragment to another, in seconds.
   fileprivate static let drift = 0.5
+  /// Over so few steps, frames that do not end with their fragments are no drift.
+  private static let driftSteps = 8
   /// The most durations of samples that are told apart.
   fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
 
-  /// How far apart from the first track the others were when first compared, by the ID of the track, in seconds.
-  private var skews: [UInt32: Double] = [:]
-  /// Tracks that began apart from the first one.
-  private var met: Set<UInt32> = []
+  /// When the first track begins in each fragment that another one is in, too, and how much later the other begins
+  /// there, by the ID of the other, in seconds.
+  private var skews: [UInt32: [Skew]] = [:]
   private let chosen: Set<UInt32>
 
   /// A `moof` and the media data that follows it before the next one.
@@ -134,7 +142,15 @@ struct MovieFragments: Hashable {
     if mediaBefore > 0, runs.values.allSatisfy({ $0.samples == 0 }) { faults.insert(.bytes) }
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
     takePauses()
-    if runs.values.contains(where: { $0.hasOddDefault || $0.hasOddStart }) { faults.insert(.pace) }
+    // Slow pictures may begin up to their own step before or after the sound of their fragment.
+    let slowest = chosen.compactMap { runs[$0] }.map { Double($0.ordinaryStep) / Double($0.scale) }.max() ?? 0
+    if skews.values.contains(where: { Self.isDrift($0, beyond: max(Self.drift, 2 * slowest)) }) {
+      faults.insert(.pace)
+    }
+    // What is neither seen nor heard, such as a subtitle, lasts for as long as its writer wants.
+    if chosen.contains(where: { runs[$0].map { $0.hasOddDefault || $0.hasOddStart } ?? false }) {
+      faults.insert(.pace)
+    }
     if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
     let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
@@ -188,7 +204,9 @@ struct MovieFragments: Hashable {
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
       guard told.count > 0 else { continue }
       let isApart = run.isApart(from: start, told.steps, jump: Self.jump)
-      if isApart, runs[fragment.id]?.pause(until: start) != true { faults.insert(.pace) }
+      if isApart, runs[fragment.id]?.pause(until: start) != true, chosen.contains(fragment.id) {
+        faults.insert(.pace)
+      }
       // After a pause nothing confirms the steps before it.
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil && !isApart, jump: Self.jump)
@@ -229,18 +247,36 @@ struct MovieFragments: Hashable {
       && parts.contains(FourCharacterCode(file.bytes(at: place + 4, count: 4)))
   }
 
-  /// Compares when the tracks in a fragment begin: if their samples are of the same moments, they begin together.
-  /// When they end is told by the next fragment, as any of them may be the last to end.
+  /// Notes when the tracks in a fragment begin. When they end is told by the next fragment, as any of them may be the
+  /// last to end.
   private mutating func compare(_ spans: [(id: UInt32, start: Double)]) {
     let own = spans.filter { chosen.contains($0.id) }
     guard own.count > 1, let first = own.first, Set(own.map(\.id)).count == own.count else { return }
     for other in own.dropFirst() {
-      let skew = other.start - first.start
-      // A track that begins later may do so within a fragment.
-      if abs(skew) > Self.drift, met.insert(other.id).inserted { continue }
-      let before = skews[other.id] ?? skew
-      skews[other.id] = before
-      if abs(skew - before) > Self.drift { faults.insert(.pace) }
+      skews[other.id, default: []].append(Skew(start: first.start, later: other.start - first.start))
+    }
+  }
+
+  /// Whether tracks drift apart, as they do if the clock of one is wrong: steadily. A writer that waits for pictures
+  /// may write sound far ahead of them, but only in some fragments, and others make up for it.
+  private static func isDrift(_ skews: [Skew], beyond drift: Double) -> Bool {
+    let steps = min(skews.count - 1, driftSteps)
+    guard steps > 1, let first = skews.first, let last = skews.last,
+      case let drifted = last.later - first.later, abs(drifted) > drift,
+      abs(last.later) > abs(first.later)
+    else { return false }
+    let some = (0...steps).map { skews[$0 * (skews.count - 1) / steps] }
+    // A single jump is no drift.
+    let changes = zip(some, some.dropFirst()).map { $1.later - $0.later }
+    let rest = drifted - (changes.max { abs($0) < abs($1) } ?? 0)
+    guard steps < 4 || abs(rest) > drift && rest.sign == drifted.sign else { return false }
+    let rates = zip(some, some.dropFirst()).filter { $0.start < $1.start }
+      .map { ($1.later - $0.later) / ($1.start - $0.start) }.sorted()
+    guard !rates.isEmpty else { return false }
+    // The median; of an even number, both in the middle.
+    return [rates[(rates.count - 1) / 2], rates[rates.count / 2]].allSatisfy {
+      let steady = $0 * (last.start - first.start)
+      return abs(steady) > drift && steady.sign == drifted.sign
     }
   }
 }
@@ -272,6 +308,8 @@ extension MovieFragments.Run {
     }
     if isConfirmed, lastStep == 0, gap > 0, gap <= jump * Double(scale), let untold = steps[0] {
       endLast(at: start, of: untold)
+    } else if isConfirmed, samples > 0, abs(gap) <= jump * Double(scale) {
+      gaps += start - next
     }
     lastStart = start
     let (end, overflow) = start.addingReportingOverflow(told.ticks)
@@ -445,14 +483,18 @@ extension MovieFragments.Run {
     return (first.upperBound > 0 ? [max(0, first.lowerBound)...first.upperBound] : []) + shown.dropFirst()
   }
 
-  /// The samples per second. All but the last one of each stretch may be equally long; then their step counts.
+  /// The samples per second. All but the first one, and the last one of each stretch, may be equally long; then their
+  /// step counts.
   var rate: TrackPresentation.Rate? {
     guard ticks > 0, samples > 0, samples < 1 << 31 else { return nil }
-    let others = steps.filter { $0.key != ordinaryStep }.values.reduce(0, +)
+    let odd = steps.filter { $0.key != ordinaryStep }
+    let mayBeginLonger = samples > SampleTimes.telling && odd.keys.allSatisfy { $0 / 2 < ordinaryStep }
+    let others = odd.values.reduce(0, +) - (mayBeginLonger ? 1 : 0)
     if others <= max(1, stretches.count), ordinaryStep > 0, !hasLongTail {
       return TrackPresentation.Rate(samples: scale, ticks: ordinaryStep)
     }
-    return TrackPresentation.Rate(samples: samples * scale, ticks: ticks.addingClamped(tail))
+    let shown = max(1, ticks.addingClamped(tail).addingClamped(gaps))
+    return TrackPresentation.Rate(samples: samples * scale, ticks: shown)
   }
 
   /// The samples per second, if all lasted as long as the usual one.
@@ -468,7 +510,7 @@ extension MovieFragments.Run {
     return Double(step) / Double(scale)
   }
 
-  private var ordinaryStep: Int64 { Self.ordinary(steps) }
+  fileprivate var ordinaryStep: Int64 { Self.ordinary(steps) }
 
   private static func ordinary(_ steps: [Int64: Int64]) -> Int64 {
     let half = steps.values.reduce(0, +) / 2

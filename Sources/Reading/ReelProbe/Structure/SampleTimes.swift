@@ -125,6 +125,23 @@ struct SampleTimes: Hashable {
     return end
   }
 
+  /// Returns by how many ticks samples are shown before the first one, as pictures are whose predecessors were cut off
+  /// (the leading pictures of HEVC).
+  ///
+  /// - Parameter offsets: those of the first samples.
+  func lead(offsets: [Int64]) -> Int64 {
+    var (lead, time, place): (Int64, Int64, Int) = (0, 0, 0)
+    for run in runs {
+      for _ in 0..<min(run.count, Int64(offsets.count - place)) {
+        lead = max(lead, offsets[0] - offsets[place] - time)
+        time = time.addingClamped(run.step)
+        place += 1
+      }
+      if place == offsets.count { break }
+    }
+    return lead
+  }
+
   /// The median step of the samples, by at most about a thousand runs, spread evenly.
   var ordinaryStep: Int64 {
     let every = max(1, runs.count / 1000)
@@ -155,11 +172,15 @@ struct SampleTimes: Hashable {
     return steps.seconds
   }
 
+  /// The most samples that say nothing of their usual step if the first one has another.
+  static let telling: Int64 = 8
+
   /// Returns the number of samples that begin at `start` or later and before `end`, in ticks from the first one's
-  /// beginning, and the step of all of them but the last; nil if their steps differ.
+  /// beginning, and the step of all of them but the last; nil if their steps differ. The first one may last a
+  /// little longer, too, where a writer without an edit list lets it begin with the sound.
   func samples(from start: Int64, to end: Int64) -> (count: Int64, step: Int64?) {
     var (time, count): (Int64, Int64) = (0, 0)
-    var (step, last): (Int64?, Int64?) = (nil, nil)
+    var (step, last, first): (Int64?, Int64?, Int64?) = (nil, nil, nil)
     var isEven = true
     for run in runs {
       guard time < end else { break }
@@ -170,7 +191,9 @@ struct SampleTimes: Hashable {
       let reached = run.step == 0 ? run.count : min(run.count, (end - time + run.step - 1) / run.step)
       guard reached > skipped else { continue }
       // Whatever came before this was not the last sample.
-      if let last, step == nil { step = last }
+      if let last, step == nil {
+        if first == nil { first = last } else { step = last }
+      }
       if let step, last != step { isEven = false }
       if reached - skipped > 1 {
         if let step, run.step != step { isEven = false }
@@ -179,6 +202,8 @@ struct SampleTimes: Hashable {
       count += reached - skipped
       last = run.step
     }
-    return (count, isEven ? step ?? last : nil)
+    guard isEven else { return (count, nil) }
+    guard let first, let step, first != step else { return (count, step ?? first ?? last) }
+    return (count, count > Self.telling && first / 2 < step ? step : nil)
   }
 }

@@ -22,6 +22,8 @@ struct TrackPresentation: Hashable {
   let mediaSeconds: Double
   /// The same by their decoding times. If the two differ, the presentation order makes a difference.
   let sumOfSteps: Double
+  /// The seconds by which other samples are shown before the first one, which some headers do not count.
+  let lead: Double
   /// Its duration in seconds, including what edits leave empty before, between and after its samples.
   let seconds: Double
   /// The seconds of samples that are shown.
@@ -54,6 +56,7 @@ struct TrackPresentation: Hashable {
     let tick = 1 / Double(scale)
     samples = times.samples
     sumOfSteps = Double(total) * tick
+    lead = Double(times.lead(offsets: track.firstOffsets)) * tick
     // Only if its header agrees: a single sample with an absurd time must not make the film longer.
     let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0

@@ -1,0 +1,96 @@
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelProbe
+
+/// Good files in forms that common programs write, about which there is nothing to say.
+@Suite(.needsFFmpeg)
+struct ModernWriterTests {
+  private static let picture = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4"]
+  private static let tone = ["-f", "lavfi", "-i", "sine=sample_rate=48000:duration=4"]
+  private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25"]
+
+  /// The last one stays when pictures and sound have ended.
+  private static let subtitles = [
+    "-f", "srt", "-i",
+    "data:text/plain,1\n00:00:00,500 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:09,000\nWorld\n",
+  ]
+
+  /// Subtitles in fragments may have a default duration that is longer than the others.
+  @Test(arguments: ["frag_keyframe+empty_moov+default_base_moof", "cmaf"])
+  func aSubtitleMayLast(flags: String) throws {
+    let coded = Self.h264 + ["-c:a", "aac", "-c:s", "mov_text", "-movflags", flags]
+    let file = try FFmpegTool.make("a.mp4", Self.picture + Self.tone + Self.subtitles + coded)
+    for media in try file.readBothWays(as: .mp4) {
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
+    }
+  }
+
+  /// Without an edit list, the first picture lasts longer if the sound begins before zero.
+  @Test(arguments: [["-use_editlist", "0"], ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]])
+  func theFirstPictureMayLastLonger(options: [String]) throws {
+    let coded = ["-c:v", "libx264", "-bf", "0", "-pix_fmt", "yuv420p", "-c:a", "libopus"]
+    for media in try FFmpegTool.make("a.mp4", Self.picture + Self.tone + coded + options).readBothWays(
+      as: .mp4)
+    {
+      #expect(media.video?.frameRate?.description == "25/1", "\(String(describing: media.video?.frameRate))")
+      #expect(media.video?.variableFrameRate == false && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  @Test func aFirstSampleOfAnotherLengthIsNoStep() throws {
+    func step(_ runs: [(Int64, Int64)]) throws -> Int64? {
+      let times = try #require(SampleTimes(runs.map { SampleTimes.Run(count: $0.0, step: $0.1) }))
+      return times.samples(from: 0, to: try #require(times.total)).step
+    }
+    #expect(try step([(1, 596), (99, 512)]) == 512)
+    #expect(try step([(1, 596), (98, 512), (1, 400)]) == 512)
+    #expect(try step([(1, 5120), (99, 512)]) == nil, "a title that stays")
+    #expect(try step([(1, 1024), (99, 512)]) == nil, "a picture that is missing")
+    #expect(try step([(1, 596), (5, 512)]) == nil)
+    #expect(try step([(1, 596), (50, 512), (49, 600)]) == nil)
+    #expect(try step([(1, 40), (1, 80)]) == 40)
+    #expect(try step([(1, 40), (1, 40), (1, 40), (1, 50)]) == 40)
+    #expect(try step([(1, 40), (1, 80), (1, 40), (1, 80)]) == nil)
+    #expect(try step([(1, 40)]) == 40)
+  }
+
+  /// Fragments of one picture each, of which some begin later than the one before them ends (FFmpeg 7.1).
+  @Test func shortGapsBetweenFragmentsTakeTime() throws {
+    let flags = ["-movflags", "frag_every_frame+empty_moov+default_base_moof"]
+    let coded = ["-c:v", "mpeg4", "-g", "1"]
+    var movie = MovieBytes(try FFmpegTool.make("a.mp4", Self.picture + coded + flags).allBytes)
+    var (next, number) = (0, 0)
+    while let place = movie.bytes.position(of: "tfdt", notBefore: next) {
+      // Such a picture takes no time, and begins when it should end.
+      if (20..<40).contains(number) || (60..<64).contains(number) {
+        let header = try #require(movie.bytes.position(of: "tfhd", notBefore: place - 40))
+        try #require(header < place)
+        #expect(movie.number(at: header + 12) == 512)
+        movie.write(0, at: header + 12)
+        movie.write(movie.number(at: place + 8, bytes: 8) + 512, at: place + 8, bytes: 8)
+      }
+      (next, number) = (place + 4, number + 1)
+    }
+    #expect(number == 100)
+    for media in try #require(OpenFile(holding: movie.bytes)).readBothWays(as: .mp4) {
+      #expect(media.video?.frameRate?.description == "25/1", "\(String(describing: media.video?.frameRate))")
+      #expect(media.video?.variableFrameRate == false && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// A cut without re-encoding begins with pictures that are shown before the first one, and that the headers do not
+  /// count.
+  @Test(arguments: ["a.mp4", "a.mov"]) func leadingPicturesAreNotCounted(name: String) throws {
+    let coded = ["-c:v", "libx265", "-preset", "superfast", "-pix_fmt", "yuv420p", "-x265-params"]
+    let whole = try FFmpegTool.make("a.mp4", Self.picture + coded + ["log-level=none:keyint=25:bframes=4"])
+    let cut = try FFmpegTool.make(name, ["-ss", "1.5", "-i", whole.path, "-c", "copy"])
+    for media in try cut.readBothWays(as: name == "a.mp4" ? .mp4 : .mov) {
+      #expect(media.warnings.map(\.code) == [.claimUnchecked], "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 2.5) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.value == 25)
+    }
+  }
+}
