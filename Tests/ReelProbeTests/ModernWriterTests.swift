@@ -28,6 +28,21 @@ struct ModernWriterTests {
     }
   }
 
+  /// Matroska's duration counts subtitles, but 10 s is neither theirs nor that of the film.
+  @Test func aSubtitleMayOutlastTheFilm() throws {
+    let coded = Self.h264 + ["-c:a", "aac", "-c:s", "srt"]
+    let file = try FFmpegTool.make("a.mkv", Self.picture + Self.tone + Self.subtitles + coded)
+    for media in try file.readBothWays(as: .matroska) {
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
+    }
+    var bytes = file.allBytes
+    let duration = try #require(bytes.position(of: [0x44, 0x89, 0x88]))
+    bytes.replaceSubrange((duration + 3)..<(duration + 11), with: [0x40, 0xC3, 0x88, 0, 0, 0, 0, 0])
+    let wrong = try #require(OpenFile(holding: bytes)).read(as: .matroska).media
+    #expect(wrong.warnings.map(\.code) == [.durationMismatch], "\(wrong.warnings)")
+  }
+
   /// Without an edit list, the first picture lasts longer if the sound begins before zero.
   @Test(arguments: [["-use_editlist", "0"], ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]])
   func theFirstPictureMayLastLonger(options: [String]) throws {

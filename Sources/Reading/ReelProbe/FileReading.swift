@@ -249,7 +249,8 @@ struct FileReading {
     ).take(scan, into: &media, besides: Set(others.keys))
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
-      header: header, structure: structure, claimedDuration: search.claimed,
+      header: header, structure: structure,
+      claimedDuration: evidence?.countsSubtitles == true ? nil : search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
       blank: blank, stray: stray, otherSounds: Set(others.keys), soundFrames: signs.lengths(scan, media))
     let codec =

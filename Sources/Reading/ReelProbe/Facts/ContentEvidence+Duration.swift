@@ -73,6 +73,14 @@ extension ContentEvidence {
     return ends.contains(claimed) && endIfPrompt != nil || ends.contains(claimed + end - sum.seconds)
   }
 
+  /// Whether the duration that a Matroska file claims counts subtitles that stay when pictures and sound have ended.
+  var countsSubtitles: Bool {
+    guard structure.container.isMatroska, let claimed, let sum, let all = clock?.sum(), all.jumps == 0 else {
+      return false
+    }
+    return all.seconds > sum.seconds && abs(all.seconds - claimed) <= max(0.1, claimed * 0.01)
+  }
+
   /// The evidence for the total duration of files that were joined; nil for a single file.
   var joined: FactEvidence.Source? {
     if let (_, seconds) = structure.joinedFiles { return seconds == nil ? .header : .packets }
