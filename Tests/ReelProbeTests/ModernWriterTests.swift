@@ -108,4 +108,18 @@ struct ModernWriterTests {
       #expect(media.video?.frameRate?.value == 25)
     }
   }
+
+  /// In a program stream, only the first of several pictures in a packet has a time.
+  @Test(arguments: [
+    (["libx264", "-bf", "0"], 5, "25"), (["libx264", "-bf", "3"], 5, "25"), (["libx264"], 12, "30000/1001"),
+    (["libx265", "-x265-params", "log-level=none"], 5, "25"), (["mpeg2video", "-bf", "2"], 5, "25"),
+    (["mpeg1video"], 5, "24"), (["mpeg2video", "-q:v", "31", "-g", "100"], 30, "50"),
+  ]) func picturesWithoutTimesTakeTime(codec: [String], seconds: Int, rate: String) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=176x144:rate=\(rate):duration=\(seconds)"]
+    let file = try FFmpegTool.make("a.mpg", picture + ["-pix_fmt", "yuv420p", "-c:v"] + codec)
+    for media in try file.readBothWays(as: .mpegPS) {
+      #expect(abs((media.duration ?? 0) - Double(seconds)) < 0.06, "\(media.duration ?? 0)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
 }

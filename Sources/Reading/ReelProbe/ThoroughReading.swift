@@ -80,6 +80,8 @@ struct ThoroughReading {
         let ends = isLate ? [found.seconds, (end ?? 0) / speed] : [found.seconds]
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
           || media.durationSource == .container && content?.mayEnd(at: told) == true
+          // The clock counts pictures without times behind the last one that FFmpeg gives a time.
+          || told > found.seconds && content?.clock?.counted.isEmpty == false
       } ?? false
     if !isExact {
       if speed == 1, let counted = counted(scan, content, sum, told: media.duration) {

@@ -89,6 +89,7 @@ struct MPEGClock<Bytes: ByteReading> {
       let moments = moments(in: 0..<file.size)
       hasPicturesAlone = Self.arePicturesAlone(moments)
       take(moments)
+      countPictures(behind: moments)
       let parts = parts(of: moments)
       if parts.count > 1 { clock.note(parts: parts) }
       clock.isWhole = true
@@ -110,7 +111,7 @@ struct MPEGClock<Bytes: ByteReading> {
         clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
       }
-      before[moment.key] = decoded
+      note(moment, decoded)
       last = moment
     }
   }
@@ -147,8 +148,16 @@ struct MPEGClock<Bytes: ByteReading> {
   /// The last moment that was taken.
   private var last: Moment?
 
+  /// The first decoding time of each stream, and where its packet is.
+  private var firsts: [Int: (decoded: Int64, place: Int64)] = [:]
+
   /// The last decoding time of each stream, extended beyond 33 bits.
   private var before: [Int: Int64] = [:]
+
+  private mutating func note(_ moment: Moment, _ decoded: Int64) {
+    if before[moment.key] == nil { firsts[moment.key] = (decoded, moment.place) }
+    before[moment.key] = decoded
+  }
 
   private var beginning: Int64?
 
@@ -201,6 +210,7 @@ struct MPEGClock<Bytes: ByteReading> {
       noteSteps(window.moments)
       clock.noteSeen(window.moments.map(\.key))
     }
+    if let last = found.last { countPictures(behind: last.moments) }
     if parts(of: found.flatMap(\.moments)).count > 1 { clock.isUnclear = true }
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
   }
@@ -374,7 +384,7 @@ struct MPEGClock<Bytes: ByteReading> {
       } else {
         clock.isUnclear = true
       }
-      before[moment.key] = decoded
+      note(moment, decoded)
       (last, lastStart) = (moment, window.bytes.lowerBound)
     }
   }
@@ -490,6 +500,42 @@ struct MPEGClock<Bytes: ByteReading> {
               && !own.contains { $0 != place && isNear(moments[$0].time) })
       }
     }
+  }
+
+  // MARK: Pictures without times
+
+  /// The bytes that are searched for pictures before and behind the last time.
+  private static var mostCounted: Int64 { 64 << 10 }
+
+  /// Counts the pictures behind the last one with a time in a program stream, which gives a time only to the first of
+  /// several in a packet. Each lasts as long as those shortly before it. In a transport stream, each has a packet.
+  private mutating func countPictures(behind moments: [Moment]) {
+    guard case .program = multiplex else { return }
+    for (key, own) in Dictionary(grouping: moments.filter(\.isPicture), by: \.key) {
+      guard let last = own.last, let end = before[key], file.size - last.place <= Self.mostCounted,
+        let stretch = clock.extents[key]?.stretches.first, let (begun, first) = firsts[key],
+        let coding = pictures(at: first, 4096, key).coding
+      else { continue }
+      var place = own.count - 1
+      while place > 0, last.place - own[place - 1].place <= Self.mostCounted,
+        (0...90_000 * Self.longestStep).contains(
+          Self.difference(own[place].decoded, own[place - 1].decoded))
+      {
+        place -= 1
+      }
+      let ticks = Self.difference(last.decoded, own[place].decoded)
+      let (between, behind) = pictures(at: own[place].place, 2 * Self.mostCounted, key)
+        .counts(from: Int(last.place - own[place].place), coding)
+      guard behind > 1, between > 0, ticks > 0 else { continue }
+      let lasting = Double(ticks) / Double(between) * Double(behind)
+      guard lasting <= Double(90_000 * Self.longestStep) else { continue }
+      // Pictures end as long after the last is decoded as they begin after the first is.
+      clock.note(key, countedEnd: stretch.first + (end - begun) + Int64(lasting))
+    }
+  }
+
+  private func pictures(at place: Int64, _ count: Int64, _ key: Int) -> ProgramPictures {
+    ProgramPictures(file.bytes(at: place, count: Int(count)), of: UInt8(truncatingIfNeeded: key))
   }
 
   // MARK: Packets

@@ -25,6 +25,8 @@ struct ContentClock {
   private(set) var places: [Key: [Range<Int64>]] = [:]
   /// Streams in which several packets share one time, so that the times do not show how long each packet lasts.
   private(set) var shared: Set<Key> = []
+  /// Streams of which packets without times were counted at the end.
+  private(set) var counted: Set<Key> = []
   /// The steps from one packet to the next, of streams whose header states how long a frame lasts.
   private var statedSteps: [Key: StatedSteps] = [:]
   /// The duration of a stream's frames in ticks, as the header states it.
@@ -100,6 +102,12 @@ struct ContentClock {
       samples[key, default: PacketSample()].add(time, bytes: bytes, isApart: anew || isFar)
     }
     return anew
+  }
+
+  /// Notes when a stream ends at least, by counting the packets behind the last one that has a time.
+  mutating func note(_ key: Key, countedEnd end: Int64) {
+    extents[key]?.extend(to: end)
+    counted.insert(key)
   }
 
   /// Notes a packet whose presentation time is wrong.

@@ -111,6 +111,12 @@ struct PacketExtent: Hashable {
     return isAnew
   }
 
+  /// Notes that the last stretch ends at this time or later.
+  mutating func extend(to end: Int64) {
+    guard !stretches.isEmpty else { return }
+    stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, end)
+  }
+
   /// Appends what comes after, on a clock of its own.
   mutating func append(_ other: PacketExtent) {
     stretches += other.stretches.prefix(max(0, Self.mostStretches - stretches.count))

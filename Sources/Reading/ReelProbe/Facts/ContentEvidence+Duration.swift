@@ -25,6 +25,10 @@ extension ContentEvidence {
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
+      // FFmpeg's estimate leaves out pictures behind the last one that has a time.
+      if sum.jumps == 0, !clock.counted.isEmpty {
+        return FoundDuration(seconds, clock.isWhole ? .packets : .estimated, size: size)
+      }
       // FFmpeg's estimate includes the duration of the last picture, but only one frame of the last packet of sound,
       // and ignores everything between the first and the last packets.
       if sum.jumps == 0, let estimated = streams.estimatedSeconds(context),
