@@ -74,21 +74,21 @@ def library(file):
 
 
 def pieces(map_file):
-    """Yields the file and size of each loaded piece in gold's map: `output ADDRESS SIZE` for a whole output section,
-    then ` input ADDRESS SIZE FILE` for each piece of it, or ` ** own ADDRESS SIZE` for what the linker made. After a long
-    name, the rest is on the next line. Symbols have no size."""
-    is_whole = is_loaded = False
-    output = ""
+    """Yields the file and size of each loaded piece in lld's map: `VMA LMA SIZE ALIGN output` for a whole output section,
+    then `VMA LMA SIZE ALIGN         FILE:(input)` for each piece of it, and its symbols, indented further."""
+    is_loaded = False
     with open(map_file, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            if not line[0].isspace():
-                output, is_whole = line.split()[0], True
-            piece = re.search(r"\s0x([0-9a-f]+) +0x([0-9a-f]+)(?: (.*))?$", line)
-            if piece and is_whole:
-                # A section without an address is not loaded; .bss is not in the file.
-                is_whole, is_loaded = False, int(piece.group(1), 16) and not re.match(r"\.t?bss", output)
-            elif piece and is_loaded:
-                yield piece.group(3), int(piece.group(2), 16)
+            piece = re.match(r" *([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+) +[0-9]+ ( *)(.*)", line)
+            if not piece:
+                continue
+            address, size, indentation, name = piece.groups()
+            if not indentation:
+                # A section without an address is not loaded; .bss and what pads it are not in the file.
+                is_loaded = int(address, 16) > 0 and not re.match(r"\.(t?bss|relro_padding)", name)
+            elif len(indentation) == 8 and is_loaded:
+                file = name.rsplit(":(", 1)[0]
+                yield None if file == "<internal>" else file, int(size, 16)
 
 
 def print_program(map_file):

@@ -65,10 +65,11 @@ build_release() {
 
 # Swift's static libraries ask the linker to export every symbol. Nothing loads this program as a library, and 50,000
 # unused exports are a tenth of its startup cost. `-z now` binds all symbols at startup, so that their table is
-# read-only from then on. Reel has no library of its own beside the programs, so none needs to be looked for there.
+# read-only from then on; GNU ld, which is what the toolchain finds on Debian 13, leaves it writable, so the toolchain's own
+# linker is used. Reel has no library of its own beside the programs, so none needs to be looked for there.
 release_flags=(
   --configuration release --static-swift-stdlib --disable-local-rpath
-  -Xlinker --no-export-dynamic -Xlinker -z -Xlinker now
+  -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic -Xlinker -z -Xlinker now
 )
 
 # swift_build ROOT LOG PRODUCT: builds without REEL_STRICT (Package.swift), so that the result is always what a user
