@@ -202,6 +202,8 @@ struct FragmentTailTests {
   private struct Plan {
     let pictures: [Int]
     let sounds: [Int]
+    /// How many frames late the sound begins.
+    var late = 0
     var isFault = false
 
     static let all = [
@@ -211,6 +213,9 @@ struct FragmentTailTests {
       Plan(pictures: [75, 75, 25, 25, 25, 25, 25], sounds: [43, 86, 86, 86, 64, 64, 70]),
       Plan(pictures: [25, 25, 25, 25], sounds: [86, 86, 86, 86], isFault: true),
       Plan(pictures: [25, 25, 25], sounds: [65, 64, 65], isFault: true),
+      Plan(
+        pictures: Array(repeating: 25, count: 10), sounds: Array(repeating: 22, count: 10), late: 129,
+        isFault: true),
     ]
   }
 
@@ -263,8 +268,9 @@ struct FragmentTailTests {
       let ends = [begun[0] + counts.0, begun[1] + counts.1]
       guard ends[0] <= samples[0].count, ends[1] <= samples[1].count else { return nil }
       let parts = [0, 1].map { Array(samples[$0][begun[$0]..<ends[$0]]) }
-      let length = fragment(number, begun, parts, dataAt: 0).count
-      film += fragment(number, begun, parts, dataAt: length + 8)
+      let starts = [begun[0], begun[1] + plan.late]
+      let length = fragment(number, starts, parts, dataAt: 0).count
+      film += fragment(number, starts, parts, dataAt: length + 8)
       film += SmallMovie.box("mdat", Array(parts.joined().joined()))
       begun = ends
     }

@@ -88,7 +88,7 @@ struct SettleTests {
       ("a/.trash/b", PassedBy.hidden), ("lost+found/c", .trash), ("a/out/d", .excluded), ("a/b", nil),
       ("", nil),
     ] {
-      #expect(options.obstacle(onWay: Array(path.utf8)) == reason, "\(path)")
+      #expect(options.obstacle(onWay: Array(path.utf8), from: SourcePath("root")) == reason, "\(path)")
     }
   }
 }

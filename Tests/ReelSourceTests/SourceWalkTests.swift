@@ -85,6 +85,8 @@ struct SourceWalkTests {
     arguments: ["a.mp4.aria2", "a.mp4.lftp-pget-status", "a.mp4.st"])
   func control(_ name: String) throws {
     for name in ["a.mp4", "a.mp4.mp4", "b.mp4"] { try folder.write(name) }
+    // A folder of such a name says nothing.
+    try folder.write("b.mp4" + name.dropFirst("a.mp4".count) + "/x.txt", [1])
     try folder.write(name, [1])
     #expect(Walked(all: folder).candidates == ["a.mp4.mp4", "b.mp4"])
     #expect(Walked(["a.mp4"], in: folder).candidates == ["a.mp4"])
@@ -94,13 +96,20 @@ struct SourceWalkTests {
 
   @Test(
     "an upload of which tusd says that there is more to come is unfinished",
-    arguments: [("a0b1", 1, true), ("a0b1", 0, false), ("c2d3", 1, false)])
-  func upload(_ id: String, _ more: Int, _ isUnfinished: Bool) throws {
-    try folder.write("a0b1")
-    let size = Sample.mp4.count + more
-    try folder.write("a0b1.info", Array(#"{"ID":"\#(id)","Size":\#(size),"Offset":0,"MetaData":{}}"#.utf8))
-    #expect(Walked(all: folder).candidates == (isUnfinished ? [] : ["a0b1"]))
-    #expect(Walked(["a0b1"], in: folder).candidates == ["a0b1"])
+    arguments: [
+      ("a0b1", #""Size":\#(Sample.mp4.count + 1)"#, true), ("a0b1", #""Size":\#(Sample.mp4.count)"#, false),
+      ("c2d3", #""Size":\#(Sample.mp4.count + 1)"#, false), ("a0b1", #""Size":0,"SizeIsDeferred":true"#, true),
+      ("a0b1", #""Size":\#(Sample.mp4.count),"IsPartial":true"#, true),
+    ])
+  func upload(_ id: String, _ size: String, _ isUnfinished: Bool) throws {
+    for end in ["", ".mp4"] {
+      let name = "a0b1" + end
+      try folder.write(name)
+      try folder.write(
+        name + ".info", Array(#"{"ID":"\#(id + end)",\#(size),"Offset":0,"MetaData":{}}"#.utf8))
+      #expect(Walked([name], in: folder).candidates == [name])
+    }
+    #expect(Walked(all: folder).candidates == (isUnfinished ? [] : ["a0b1", "a0b1.mp4"]))
   }
 
   @Test(
@@ -121,6 +130,7 @@ struct SourceWalkTests {
     options.includesTrash = true
     #expect(Walked(["a"], in: folder, options).candidates.count == 5)
     #expect(Walked(["a/\(parent)/\(name)"], in: folder).candidates.count == 1)
+    #expect(Walked(["a/\(parent)"], in: folder).candidates == [])
   }
 
   @Test(
@@ -180,11 +190,12 @@ struct SourceWalkTests {
     "a folder named like an unfinished download is walked, unless its name is that of an unfinished video")
   func folderNamedLikeDownload() throws {
     let unfinished = [
-      "a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2", "web-file-upload-0a1b2c",
+      "a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2",
+      "web-file-upload-0a1b2c3d4e5f6071",
     ]
-    for name in ["old.part"] + unfinished { try folder.write(name + "/clip.mp4") }
+    for name in ["old.part", "web-file-upload-tests"] + unfinished { try folder.write(name + "/clip.mp4") }
     let walked = Walked(all: folder)
-    #expect(walked.candidates == ["old.part/clip.mp4"])
+    #expect(walked.candidates == ["old.part/clip.mp4", "web-file-upload-tests/clip.mp4"])
     #expect(Set(walked.ignored) == Set(unfinished))
   }
 

@@ -82,7 +82,9 @@ struct BucketWalk: Sendable {
   ) -> WalkItem? {
     let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
     let folders = relative.lastIndex(of: UInt8(ascii: "/")).map { relative[..<$0] } ?? []
-    if let obstacle = options.obstacle(onWay: Array(folders)) { return options.pass(file.path, obstacle) }
+    if let obstacle = options.obstacle(onWay: Array(folders), from: source.path) {
+      return options.pass(file.path, obstacle)
+    }
     guard !options.skips(file.path) else { return options.pass(file.path, .own) }
     let claim = ExtensionHint(of: file.path.lastComponent.bytes)
     guard claim != .ignored else { return options.pass(file.path, .hidden) }

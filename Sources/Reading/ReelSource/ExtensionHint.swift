@@ -105,8 +105,8 @@ enum UnfinishedName {
   /// Cyberduck's `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`, the parts of an upload that Nextcloud
   /// joins in the end.
   static func isFolder(_ name: [UInt8]) -> Bool {
-    if name.starts(with: "web-file-upload-".utf8) { return true }
     let path = SourcePath(bytes: name)
+    if path.text.prefixMatch(of: /web-file-upload-[0-9a-f]{16}/) != nil { return true }
     guard let claimed = path.claimedExtension, extensions.contains(claimed) || claimed.hasPrefix("sb-") else {
       return false
     }
@@ -150,11 +150,15 @@ enum TrashFolder {
   /// QNAP's and Thecus'.
   private static let prefixes = ["_unpack_", "_failed_", "network recycle bin", "_nas_recycle"]
 
+  private static let secondVersions: Set<String> = [
+    "plex versions", "sub", "renders", "derivatives", "render files", "transcoded media",
+  ]
+
   /// Whether a folder holds what is elsewhere a second time: the small copies that Sony's cameras make, what Plex has
   /// converted, and what Photos, Final Cut Pro and iMovie make of originals in their libraries.
-  /// - Parameter path: the folder's path, which may begin anywhere.
-  static func holdsSecondVersions(_ path: [UInt8]) -> Bool {
-    let steps = path.split(separator: UInt8(ascii: "/")).map {
+  static func holdsSecondVersions(_ name: [UInt8], at path: SourcePath) -> Bool {
+    guard secondVersions.contains(String(decoding: name, as: UTF8.self).lowercased()) else { return false }
+    let steps = WorkingFolder.canonical(path).bytes.split(separator: UInt8(ascii: "/")).map {
       String(decoding: $0, as: UTF8.self).lowercased()
     }
     switch (steps.dropLast().last, steps.last) {

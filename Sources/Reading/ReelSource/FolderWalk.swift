@@ -93,13 +93,14 @@ struct FolderWalk: Sendable {
     return isFound || !stem.allSatisfy { $0 < 0x80 } && frames[last].sidecarKeys.contains(key)
   }
 
-  /// Whether a file beside it says that it is not complete yet.
-  func hasControlFile(_ entry: Entry) -> Bool {
-    let controls = UnfinishedName.controls.map { entry.name + $0 }
-    guard let last = frames.last, last.identity == entry.directory.identity else {
-      return controls.contains { (try? entry.directory.status(of: $0)) != nil }
+  /// Whether there is a file beside it whose name is its own and one of these endings, which begin with a dot.
+  func hasFile(beside entry: Entry, ending endings: [[UInt8]]) -> Bool {
+    var names = endings.map { entry.name + $0 }
+    if let last = frames.last, last.identity == entry.directory.identity {
+      let listed = last.names(beginningWith: entry.name + [UInt8(ascii: ".")])
+      names.removeAll { !listed.contains($0) }
     }
-    return last.names(beginningWith: entry.name + [UInt8(ascii: ".")]).contains(where: controls.contains)
+    return names.contains { (try? entry.directory.status(of: $0))?.kind == .regular }
   }
 
   private mutating func leave(_ directory: DirectoryHandle) {

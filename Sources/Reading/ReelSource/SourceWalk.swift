@@ -94,26 +94,32 @@ public struct WalkOptions: Sendable {
 }
 
 extension WalkOptions {
-  /// Returns why a walk does not reach and enter the folder at `path`, relative to the one that the user named; nil if
-  /// it does.
-  func obstacle(onWay path: [UInt8]) -> PassedBy? {
+  /// Returns why a walk does not reach and enter the folder at `path`, relative to `root`, the one that the user named;
+  /// nil if it does.
+  func obstacle(onWay path: [UInt8], from root: SourcePath) -> PassedBy? {
     let slash = UInt8(ascii: "/")
     var end = path.startIndex
     while end < path.endIndex {
       let next = path[end...].firstIndex(of: slash) ?? path.endIndex
-      if let found = obstacle(toFolder: Array(path[end..<next]), at: Array(path[..<next])) { return found }
+      let place = Array(path[..<next])
+      if let found = obstacle(toFolder: Array(path[end..<next]), at: place, of: root.appending(place)) {
+        return found
+      }
       end = min(next + 1, path.endIndex)
     }
     return nil
   }
 
   /// Returns why the folder is not entered; nil if it is.
-  /// - Parameter path: the path of the folder `name`, relative to the one that the user named.
-  func obstacle(toFolder name: [UInt8], at path: [UInt8]) -> PassedBy? {
+  /// - Parameters:
+  ///   - path: the path of the folder `name`, relative to the one that the user named.
+  ///   - whole: its path, of which the folder that the user named is a part.
+  func obstacle(toFolder name: [UInt8], at path: [UInt8], of whole: SourcePath) -> PassedBy? {
     if ExtensionHint(of: name) == .ignored { return .hidden }
     if UnfinishedName.isFolder(name) { return .unfinished }
     if !filter.entersFolder(path) { return .excluded }
-    return !includesTrash && (TrashFolder.isOne(name) || TrashFolder.holdsSecondVersions(path)) ? .trash : nil
+    guard !includesTrash else { return nil }
+    return TrashFolder.isOne(name) || TrashFolder.holdsSecondVersions(name, at: whole) ? .trash : nil
   }
 
   /// Returns a walk's item for a file or folder that is passed by.
@@ -403,7 +409,9 @@ extension WalkState {
     }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return options.pass(entry.path, .excluded) }
-    guard folder?.hasControlFile(entry) != true, !isPartOfUpload(entry, status.identity.size) else {
+    guard folder?.hasFile(beside: entry, ending: UnfinishedName.controls) != true,
+      !isPartOfUpload(entry, status.identity.size)
+    else {
       return options.pass(entry.path, .unfinished)
     }
     let file = FoundFile(
@@ -421,22 +429,27 @@ extension WalkState {
     return options.pass(entry.path, isSidecar(entry) ? .sidecar : .noVideo)
   }
 
-  /// Whether tusd, whose uploads have no extension, has written beside it that there is more to come.
+  /// Whether tusd has written beside it that there is more to come, or that it is one of several parts.
   private func isPartOfUpload(_ entry: FolderWalk.Entry, _ size: Int64) -> Bool {
-    guard !entry.name.contains(UInt8(ascii: ".")),
+    guard folder?.hasFile(beside: entry, ending: [Array(".info".utf8)]) == true,
       let bytes = try? entry.directory.find(entry.name + ".info".utf8).openRegular().head(Sidecar.largest),
       let info = try? JSONDecoder().decode(UploadInfo.self, from: Data(bytes))
     else { return false }
-    return info.id.utf8.elementsEqual(entry.name) && info.size > size
+    return info.id.utf8.elementsEqual(entry.name)
+      && (info.size > size || info.isOfUnknownSize == true || info.isPart == true)
   }
 
   private struct UploadInfo: Decodable {
     let id: String
     let size: Int64
+    let isOfUnknownSize: Bool?
+    let isPart: Bool?
 
     private enum CodingKeys: String, CodingKey {
       case id = "ID"
       case size = "Size"
+      case isOfUnknownSize = "SizeIsDeferred"
+      case isPart = "IsPartial"
     }
   }
 
@@ -485,7 +498,7 @@ extension WalkState {
   }
 
   private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {
-    if let obstacle = options.obstacle(toFolder: entry.name, at: entry.relativePath) {
+    if let obstacle = options.obstacle(toFolder: entry.name, at: entry.relativePath, of: entry.path) {
       return options.pass(entry.path, obstacle)
     }
     do throws(SourceError) {
@@ -515,7 +528,7 @@ extension WalkState {
 
   /// Whether it is a link to a folder that the walk does not reach by another way.
   private mutating func leadsToOtherFolder(_ entry: FolderWalk.Entry) -> Bool {
-    guard options.obstacle(toFolder: entry.name, at: entry.relativePath) == nil,
+    guard options.obstacle(toFolder: entry.name, at: entry.relativePath, of: entry.path) == nil,
       let target = entry.path.resolved, let identity = DirectoryIdentity(at: target),
       !options.skippedDirectories.contains(identity)
     else { return false }

@@ -39,6 +39,17 @@ struct MistakenWordTests {
     #expect(other.status == 0, "\(other.errors)")
   }
 
+  @Test("in a list of files, such a word concerns one file")
+  func listed() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let list = bench.folder.appendingPathComponent("list")
+    let clip = try #require(try FileManager.default.contentsOfDirectory(atPath: bench.clips.path).first)
+    try Data("clips/\(clip)\0—gone.mp4\0".utf8).write(to: list)
+    let run = try await bench.reel("ingest", "--files0-from", "list", "--exclude", "clips/private")
+    #expect(run.status == 1 && run.output.contains("published 1 video"), "\(run.output) \(run.errors)")
+  }
+
   @Test("a file whose name begins with - is named when it is taken for an option")
   func dashes() async throws {
     let bench = try Workbench()
@@ -52,7 +63,9 @@ struct MistakenWordTests {
 
   @Test(
     "a pattern that repeats the path of the folder is refused, as what it should leave out would be published",
-    arguments: [("clips/private", "private"), ("./clips/private/*.mp4", "'private/*.mp4'")])
+    arguments: [
+      ("clips/private", "/private"), ("./clips/private/*.mp4", "'/private/*.mp4'"), ("clips/raw/", "/raw/"),
+    ])
   func patterns(pattern: String, right: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -65,6 +78,12 @@ struct MistakenWordTests {
     #expect(
       try await ReelBinary.run(["validate", "clips", "--exclude", pattern], in: bench.folder).status == 64)
     #expect(!FileManager.default.fileExists(atPath: bench.library.path))
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("other"), withIntermediateDirectories: true)
+    let several = try await bench.reel("ingest", "clips", "other", "--exclude", pattern)
+    #expect(
+      several.status == 64 && several.errors.contains("use --exclude \(right) in a run for clips alone"),
+      "\(several.errors)")
     try FileManager.default.createDirectory(
       at: bench.clips.appendingPathComponent("clips"), withIntermediateDirectories: true)
     #expect(try await bench.reel("ingest", "clips", "--exclude", pattern).status == 0)

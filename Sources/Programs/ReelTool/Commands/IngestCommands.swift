@@ -79,10 +79,10 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    var named = RawArguments.paths(paths)
-    let filter = try names.filter(in: named)
-    if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
-    let inputs = try await Sources.inputs(named, settings)
+    let named = RawArguments.paths(paths)
+    let filter = try names.filter(in: filesFrom == nil ? named : [])
+    let listed = try filesFrom.map { try FileListArgument.inputs($0).map(\.path) } ?? []
+    let inputs = try await Sources.inputs(named, listed: listed, settings)
 
     var options = words.ingestOptions(settings, once)
     // A file that is downloaded spends most of its time waiting, so more are processed at once.

@@ -71,15 +71,16 @@ struct EnqueueCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    var named = RawArguments.paths(paths)
-    let filter = try names.filter(in: named)
-    if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
-    try Self.check(named)
+    let named = RawArguments.paths(paths)
+    let filter = try names.filter(in: filesFrom == nil ? named : [])
+    let listed = try filesFrom.map { try FileListArgument.inputs($0).map(\.path) } ?? []
+    for path in named { try Sources.checkIsPath(path) }
+    try Self.check(named + listed)
     if retry { FormerWords.tell("reel enqueue --retry", isNow: "reel queue retry") }
     let pool = try QueuePlace.pool(settings)
     let policy = try wishes.policy.map { try PolicyFiles.shared($0) }
     let asked = try await wishes.wishes(settings, policy)
-    let inputs = try await Sources.inputs(named.map(WorkingFolder.canonical), settings)
+    let inputs = try await Sources.inputs(listed: (named + listed).map(WorkingFolder.canonical), settings)
     var options = WalkOptions(followLinks: followLinks, filter: filter)
     options.includesTrash = walking.includeTrash
     options.remoteUse = .finding
@@ -116,7 +117,6 @@ extension EnqueueCommand {
   /// Rejects addresses with a query: what follows the `?` may be a signature, which the queue must not hold.
   /// - Throws: ``CommandFailure``.
   private static func check(_ paths: [SourcePath]) throws {
-    for path in paths { try Sources.checkIsPath(path) }
     for path in paths where path.scheme?.hasPrefix("http") == true {
       guard let end = path.bytes.firstIndex(of: UInt8(ascii: "?")) else { continue }
       let shown = SourcePath(bytes: Array(path.bytes[..<end]))

@@ -20,11 +20,18 @@ struct Sources: Sendable {
     remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
   }
 
-  /// - Throws: ``CommandFailure`` for an invalid address, or one that a setting can't be used with.
-  static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
+  /// - Parameters:
+  ///   - paths: what the command line names.
+  ///   - listed: what a list of files names, in which a mistake concerns one file.
+  /// - Throws: ``CommandFailure`` for an invalid address, or one that a setting can't be used with, and for a word of
+  ///   the command line that is more likely a mistake than a file.
+  static func inputs(
+    _ paths: [SourcePath] = [], listed: [SourcePath] = [], _ settings: Settings
+  ) async throws -> [SourceInput] {
+    for path in paths { try checkIsPath(path) }
     let sources = Sources(settings)
     var inputs: [SourceInput] = []
-    for path in paths { inputs.append(try await sources.input(path)) }
+    for path in paths + listed { inputs.append(try await sources.input(path)) }
     return inputs
   }
 
@@ -34,7 +41,6 @@ struct Sources: Sendable {
     _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
   ) async throws -> SourceInput {
     guard let remote = try await remote.source(path) else {
-      try Self.checkIsPath(path)
       return SourceInput(path: path)
     }
     return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })

@@ -154,6 +154,8 @@ struct FilterByNameOptions: ParsableArguments {
 
   /// - Throws: ``CommandFailure`` for a pattern that repeats the path of a named folder.
   func check(in named: [SourcePath]) throws {
+    // What is at an address is not known yet.
+    guard !named.contains(where: \.isAddress) else { return }
     try checkBeginnings(of: include, "--include", named)
     try checkBeginnings(of: exclude, "--exclude", named)
   }
@@ -163,17 +165,19 @@ struct FilterByNameOptions: ParsableArguments {
   private func checkBeginnings(of patterns: [String], _ flag: String, _ named: [SourcePath]) throws {
     for pattern in patterns.map(RawArguments.bytes) {
       let isAbsolute = pattern.first == UInt8(ascii: "/")
-      for path in named where !path.isAddress {
+      for path in named {
         let folder = isAbsolute ? WorkingFolder.canonical(path) : path
         let (steps, begun) = (Self.steps(pattern), Self.steps(folder.bytes))
         guard !begun.isEmpty, steps.count > begun.count, steps.starts(with: begun),
           named.allSatisfy({ $0.appending(Array(steps[0])).fileKind == nil })
         else { continue }
-        let rest = Array(steps.dropFirst(begun.count).joined(separator: [UInt8(ascii: "/")]))
+        let slash = UInt8(ascii: "/")
+        let rest = steps.dropFirst(begun.count).flatMap { [slash] + $0 } + (pattern.last == slash ? [slash] : [])
+        let advice = "\(flag) \(ShellWord.quoted(rest))"
         throw CommandFailure(
           .usage,
           "\(flag) \(SourcePath(bytes: pattern)) matches nothing in \(path): patterns begin below the folder that is named; "
-            + "write \(flag) \(ShellWord.quoted(rest))")
+            + (named.count == 1 ? "write \(advice)" : "use \(advice) in a run for \(path) alone"))
       }
     }
   }

@@ -44,7 +44,9 @@ enum SettingsReader {
   /// nothing does. Container runtimes take the lines of a file of variables as they are. The value, which may hold a
   /// password, is not repeated.
   private static func wrapping(_ value: String) -> String? {
-    if let first = value.first, "\"'".contains(first), value.last == first, value.count > 1 {
+    if let first = value.first, "\"'".contains(first), value.last == first,
+      value.count(where: { $0 == first }) == 2
+    {
       return "has quotes around its value, which no shell has taken off; leave them out"
     }
     // A line end of Windows is one character.

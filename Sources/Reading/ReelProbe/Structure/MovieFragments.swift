@@ -263,7 +263,7 @@ struct MovieFragments: Hashable {
     let steps = min(skews.count - 1, driftSteps)
     guard steps > 1, let first = skews.first, let last = skews.last,
       case let drifted = last.later - first.later, abs(drifted) > drift,
-      abs(last.later) > abs(first.later)
+      abs(last.later) > abs(first.later) || abs(last.later) > drift && last.later.sign != first.later.sign
     else { return false }
     let some = (0...steps).map { skews[$0 * (skews.count - 1) / steps] }
     // A single jump is no drift.

@@ -139,7 +139,8 @@ struct SampleTimes: Hashable {
       }
       if place == offsets.count { break }
     }
-    return lead
+    // They are among the samples that were looked at.
+    return min(lead, time)
   }
 
   /// The median step of the samples, by at most about a thousand runs, spread evenly.

@@ -402,7 +402,7 @@ package struct FolderWatch: Sendable {
     let found = mountedBelow()
     let changed = Set(found.keys).union(mounts.keys).filter { found[$0] != mounts[$0] }
     mounts = found
-    for place in changed where options.obstacle(onWay: place) == nil {
+    for place in changed where options.obstacle(onWay: place, from: path) == nil {
       let path = path.appending(place)
       noticed[path] = noticed[path] ?? false
       // That listing discards what is known of files that are gone.
