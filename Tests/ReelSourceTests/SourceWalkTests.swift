@@ -98,7 +98,8 @@ struct SourceWalkTests {
     "an upload of which tusd says that there is more to come is unfinished",
     arguments: [
       ("a0b1", #""Size":\#(Sample.mp4.count + 1)"#, true), ("a0b1", #""Size":\#(Sample.mp4.count)"#, false),
-      ("c2d3", #""Size":\#(Sample.mp4.count + 1)"#, false), ("a0b1", #""Size":0,"SizeIsDeferred":true"#, true),
+      ("c2d3", #""Size":\#(Sample.mp4.count + 1)"#, false),
+      ("a0b1", #""Size":0,"SizeIsDeferred":true"#, true),
       ("a0b1", #""Size":\#(Sample.mp4.count),"IsPartial":true"#, true),
     ])
   func upload(_ id: String, _ size: String, _ isUnfinished: Bool) throws {

@@ -172,7 +172,8 @@ struct FilterByNameOptions: ParsableArguments {
           named.allSatisfy({ $0.appending(Array(steps[0])).fileKind == nil })
         else { continue }
         let slash = UInt8(ascii: "/")
-        let rest = steps.dropFirst(begun.count).flatMap { [slash] + $0 } + (pattern.last == slash ? [slash] : [])
+        let rest =
+          steps.dropFirst(begun.count).flatMap { [slash] + $0 } + (pattern.last == slash ? [slash] : [])
         let advice = "\(flag) \(ShellWord.quoted(rest))"
         throw CommandFailure(
           .usage,

@@ -83,7 +83,8 @@ extension ContentEvidence {
       return false
     }
     let most = max(1.5 * sum.seconds, sum.seconds + 60)
-    return all.seconds > sum.seconds && all.seconds <= most && abs(all.seconds - claimed) <= max(0.1, claimed * 0.01)
+    return all.seconds > sum.seconds && all.seconds <= most
+      && abs(all.seconds - claimed) <= max(0.1, claimed * 0.01)
   }
 
   /// The evidence for the total duration of files that were joined; nil for a single file.
