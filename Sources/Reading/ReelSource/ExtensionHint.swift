@@ -150,23 +150,22 @@ enum TrashFolder {
   /// QNAP's and Thecus'.
   private static let prefixes = ["_unpack_", "_failed_", "network recycle bin", "_nas_recycle"]
 
-  private static let secondVersions: Set<String> = [
-    "plex versions", "sub", "renders", "derivatives", "render files", "transcoded media",
-  ]
-
   /// Whether a folder holds what is elsewhere a second time: the small copies that Sony's cameras make, what Plex has
   /// converted, and what Photos, Final Cut Pro and iMovie make of originals in their libraries.
   static func holdsSecondVersions(_ name: [UInt8], at path: SourcePath) -> Bool {
-    guard secondVersions.contains(String(decoding: name, as: UTF8.self).lowercased()) else { return false }
-    let steps = WorkingFolder.canonical(path).bytes.split(separator: UInt8(ascii: "/")).map {
-      String(decoding: $0, as: UTF8.self).lowercased()
+    var parents: [String] {
+      WorkingFolder.canonical(path).bytes.split(separator: UInt8(ascii: "/")).dropLast().map {
+        String(decoding: $0, as: UTF8.self).lowercased()
+      }
     }
-    switch (steps.dropLast().last, steps.last) {
-    case (_, "plex versions"), ("m4root", "sub"): return true
-    case ("resources", "renders"), ("resources", "derivatives"):
-      return steps.dropLast(2).last?.hasSuffix(".photoslibrary") == true
-    case (_, "render files"), (_, "transcoded media"):
-      return steps.contains { $0.hasSuffix(".fcpbundle") || $0.hasSuffix(".imovielibrary") }
+    switch String(decoding: name, as: UTF8.self).lowercased() {
+    case "plex versions": return true
+    case "sub": return parents.last == "m4root"
+    case "renders", "derivatives":
+      let last = parents.suffix(2)
+      return last.last == "resources" && last.first?.hasSuffix(".photoslibrary") == true
+    case "render files", "transcoded media":
+      return parents.contains { $0.hasSuffix(".fcpbundle") || $0.hasSuffix(".imovielibrary") }
     default: return false
     }
   }

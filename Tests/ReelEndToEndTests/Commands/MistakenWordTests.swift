@@ -16,7 +16,7 @@ struct MistakenWordTests {
       ("$HOME/clips", "no shell expanded its $"), ("${CLIPS}", "no shell expanded its $"),
       ("file:///srv/a%20b.mp4", "write its path: '/srv/a b.mp4'"),
       ("ftp://me:secret@host/a.mp4", "there is no file ftp://…"), ("s3:/bucket/a.mp4", "s3://bucket/name"),
-      ("HTTPS:host/a.mp4", "https://host/name"),
+      ("HTTPS:me:secret@host/a.mp4", "https://host/name"),
     ])
   func words(word: String, told: String) async throws {
     let bench = try Workbench()

@@ -79,7 +79,8 @@ import Testing
       ("\"ada\"", "has quotes around its value"), ("'ada'", "has quotes around its value"),
       ("ada\r", "ends with white space"), ("ada\r\n", "ends with white space"),
       (" ada", "ends with white space"),
-      ("ada ", "ends with white space"), ("O'Ada", nil), ("'", nil), ("a d\ta", nil),
+      ("ada ", "ends with white space"), ("O'Ada", nil), ("\"A\" and \"B\"", nil), ("'", nil),
+      ("a d\ta", nil),
     ] as [(String, String?)])
   func wrapped(value: String, told: String?) async throws {
     for variable in ["REEL_LIBRARY", "REEL_TO", "REEL_AUTHOR", "REEL_AUTHOR_NAME", "REEL_REGION"] {

@@ -165,13 +165,13 @@ struct RestoreCommand: AsyncParsableCommand {
     settings.to = credentials.to ?? settings.to
     var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
     // A file that names a post has its bytes, so it can supply them.
-    let places = from.isEmpty ? posts.filter { PostID($0) == nil } : from
+    let subjects = RawArguments.paths(posts)
+    let places = from.isEmpty ? subjects.filter { PostID($0.text) == nil } : try Sources.named(from)
     if !places.isEmpty {
-      session.supply = FileRestoreSource(
-        inputs: try await Sources.inputs(RawArguments.paths(places), settings))
+      session.supply = FileRestoreSource(inputs: try await Sources.inputs(places, settings))
     }
     let report = output.report(.restoration)
-    let selection = PostSelection(subjects: RawArguments.paths(posts), isOfRemoved: true)
+    let selection = PostSelection(subjects: subjects, isOfRemoved: true)
     try await session.run(report) { changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .restoration) {
         try report.add($0, $1)

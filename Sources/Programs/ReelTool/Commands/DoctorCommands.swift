@@ -89,7 +89,7 @@ struct DoctorCommand: AsyncParsableCommand {
     if let named = to.first { settings.to = named }
     var supply: FileRestoreSource?
     if !from.isEmpty {
-      supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
+      supply = FileRestoreSource(inputs: try await Sources.inputs(Sources.named(from), settings))
     }
     let writer = ChangeEventWriter(target: try EventTarget.open(output.events))
     let place = try CatalogPlace(settings)

@@ -79,10 +79,10 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let named = RawArguments.paths(paths)
+    let named = try Sources.named(paths)
     let filter = try names.filter(in: filesFrom == nil ? named : [])
     let listed = try filesFrom.map { try FileListArgument.inputs($0).map(\.path) } ?? []
-    let inputs = try await Sources.inputs(named, listed: listed, settings)
+    let inputs = try await Sources.inputs(named + listed, settings)
 
     var options = words.ingestOptions(settings, once)
     // A file that is downloaded spends most of its time waiting, so more are processed at once.
@@ -158,7 +158,7 @@ struct PublishCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     var options = words.ingestOptions(settings, once)
-    let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
+    let inputs = try await Sources.inputs(Sources.named([file]), settings)
     guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }
     options.jobs = 1
     options.metadata.caption = caption

@@ -68,7 +68,7 @@ struct PageCommand: AsyncParsableCommand {
 
   func validate() throws {
     try former.check(output, missing: "say where the site goes: -o FOLDER.")
-    if let output, output.contains("://"), !output.hasPrefix(".") {
+    if let output, MistakenPath.isAddress(output) {
       throw ValidationError("-o is a folder of this machine; --to puts the site at an address, too.")
     }
     if let size, !(1...1000).contains(size) {

@@ -57,7 +57,7 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     var settings = try SettingsReader.read(flagsOf: self, file: general.config)
     if thorough { settings.deadline = settings.deadline ?? AppContext.thoroughDeadline }
-    let paths = RawArguments.paths(files)
+    let paths = try Sources.named(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : Processors.available)
     let prober =
       thorough

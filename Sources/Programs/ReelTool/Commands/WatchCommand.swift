@@ -103,8 +103,9 @@ struct WatchCommand: AsyncParsableCommand {
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
   ) async throws -> WatchSession.Plan {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let filter = try names.filter(in: RawArguments.paths(folders))
-    let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
+    let named = try Sources.named(folders)
+    let filter = try names.filter(in: named)
+    let inputs = try await Sources.inputs(named, settings)
     let disposals = WatchFeed.Disposals(
       after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),
       trustsSidecars: words.trustSidecars, folders: places)

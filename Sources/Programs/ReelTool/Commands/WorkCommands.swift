@@ -71,16 +71,15 @@ struct EnqueueCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let named = RawArguments.paths(paths)
+    let named = try Sources.named(paths)
     let filter = try names.filter(in: filesFrom == nil ? named : [])
     let listed = try filesFrom.map { try FileListArgument.inputs($0).map(\.path) } ?? []
-    for path in named { try Sources.checkIsPath(path) }
     try Self.check(named + listed)
     if retry { FormerWords.tell("reel enqueue --retry", isNow: "reel queue retry") }
     let pool = try QueuePlace.pool(settings)
     let policy = try wishes.policy.map { try PolicyFiles.shared($0) }
     let asked = try await wishes.wishes(settings, policy)
-    let inputs = try await Sources.inputs(listed: (named + listed).map(WorkingFolder.canonical), settings)
+    let inputs = try await Sources.inputs((named + listed).map(WorkingFolder.canonical), settings)
     var options = WalkOptions(followLinks: followLinks, filter: filter)
     options.includesTrash = walking.includeTrash
     options.remoteUse = .finding

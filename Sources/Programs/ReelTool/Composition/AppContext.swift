@@ -93,7 +93,7 @@ struct AppContext: Sendable {
 
   static func libraryPath(_ settings: Settings) throws -> String {
     if let path = settings.library {
-      guard path.wholeMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\/.*/) == nil else {
+      guard !MistakenPath.isAddress(path) else {
         throw CommandFailure(
           .usage, "a library is a folder of this machine, and not at an address; give the folder's path")
       }

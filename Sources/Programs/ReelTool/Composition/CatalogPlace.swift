@@ -35,7 +35,7 @@ enum CatalogPlace: Sendable {
   init(named text: String) throws {
     if PostgresAddress.isOne(text) {
       try self.init(server: CatalogSetting(address: text, isArgument: true))
-    } else if text.contains("://") {
+    } else if MistakenPath.isAddress(text) {
       throw CommandFailure(
         .usage,
         "a catalog is in a library folder, or at an address that is written like postgres://reel@db.example/reel"

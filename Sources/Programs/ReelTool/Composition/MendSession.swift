@@ -27,8 +27,7 @@ struct MendSession: Sendable {
     _ settings: Settings, _ files: [String], output: SourcePath, replaces: Bool, options: MendOptions,
     policy: Policy?, followLinks: Bool, filter: NameFilter
   ) throws {
-    let paths = RawArguments.paths(files)
-    for path in paths { try Sources.checkIsPath(path) }
+    let paths = try Sources.named(files)
     named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let target: MendTarget

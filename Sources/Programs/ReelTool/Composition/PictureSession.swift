@@ -18,8 +18,7 @@ struct PictureSession: Sendable {
 
   /// - Throws: ``CommandFailure``.
   init(_ settings: Settings, _ files: [String], followLinks: Bool, filter: NameFilter) throws {
-    let paths = RawArguments.paths(files)
-    for path in paths { try Sources.checkIsPath(path) }
+    let paths = try Sources.named(files)
     named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let width = settings.jobs ?? (isOneFile ? 1 : Processors.available)

@@ -20,18 +20,24 @@ struct Sources: Sendable {
     remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
   }
 
-  /// - Parameters:
-  ///   - paths: what the command line names.
-  ///   - listed: what a list of files names, in which a mistake concerns one file.
-  /// - Throws: ``CommandFailure`` for an invalid address, or one that a setting can't be used with, and for a word of
-  ///   the command line that is more likely a mistake than a file.
-  static func inputs(
-    _ paths: [SourcePath] = [], listed: [SourcePath] = [], _ settings: Settings
-  ) async throws -> [SourceInput] {
-    for path in paths { try checkIsPath(path) }
+  /// The paths and addresses that the words of a command line name.
+  /// - Throws: ``CommandFailure`` for a word that is more likely a mistake than a file, unless there is such a file.
+  static func named(_ words: [String]) throws -> [SourcePath] {
+    let paths = RawArguments.paths(words)
+    for path in paths where !path.isAddress {
+      guard let mistake = MistakenPath.told(path.text),
+        path.withCString({ faccessat(AT_FDCWD, $0, F_OK, AT_SYMLINK_NOFOLLOW) }) != 0
+      else { continue }
+      throw CommandFailure(.usage, mistake)
+    }
+    return paths
+  }
+
+  /// - Throws: ``CommandFailure`` for an invalid address, or one that a setting can't be used with.
+  static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
     let sources = Sources(settings)
     var inputs: [SourceInput] = []
-    for path in paths + listed { inputs.append(try await sources.input(path)) }
+    for path in paths { inputs.append(try await sources.input(path)) }
     return inputs
   }
 
@@ -44,15 +50,6 @@ struct Sources: Sendable {
       return SourceInput(path: path)
     }
     return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })
-  }
-
-  /// Rejects what is more likely a mistake than a file, unless there is such a file.
-  /// - Throws: ``CommandFailure``.
-  static func checkIsPath(_ path: SourcePath) throws {
-    guard !path.isAddress, let mistake = MistakenPath.told(path.text),
-      path.withCString({ faccessat(AT_FDCWD, $0, F_OK, AT_SYMLINK_NOFOLLOW) }) != 0
-    else { return }
-    throw CommandFailure(.usage, mistake)
   }
 }
 

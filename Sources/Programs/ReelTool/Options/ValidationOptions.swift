@@ -61,7 +61,7 @@ extension ValidationSession {
   ) async throws {
     let workers = settings.jobs ?? Processors.available
     self.init(
-      try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: followLinks,
+      try await Sources.inputs(Sources.named(paths), settings), followLinks: followLinks,
       includesTrash: includesTrash, filter: filter, policy: policy,
       prober: AppContext.prober(settings, workers: workers),
       mending: { AppContext.prober(settings, workers: 1, mends: true) }, width: workers * 2,

@@ -17,6 +17,11 @@ enum MistakenPath {
     return address(text)
   }
 
+  /// Whether a folder's place is written as an address, `scheme://…`.
+  static func isAddress(_ text: String) -> Bool {
+    text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) != nil
+  }
+
   /// The option that was meant by a word that begins with a typographic dash, as in `—dry-run`.
   private static func option(_ text: String) -> String? {
     let name = text.drop { $0 == "-" || dashes.contains($0) }
@@ -41,12 +46,13 @@ enum MistakenPath {
     case "s3":
       return "there is no file \(text); an address has two slashes after the colon: s3://bucket/name"
     case "http", "https":
-      return "there is no file \(text); an address has two slashes after the colon: \(scheme)://host/name"
+      // It may hold a password.
+      return "there is no file \(scheme):…; an address has two slashes after the colon: \(scheme)://host/name"
     case "file" where rest.hasPrefix("///"):
       guard let path = PercentEncoding.decode(rest.dropFirst(2)) else { return nil }
       return "there is no file \(text); write its path: \(ShellWord.quoted(Array(path.utf8)))"
     default:
-      guard rest.hasPrefix("//"), scheme.wholeMatch(of: /[a-z][a-z0-9+.-]*/) != nil else { return nil }
+      guard isAddress(text) else { return nil }
       return
         "there is no file \(scheme)://…; Reel takes paths, and addresses that begin with s3://, https:// or http://"
     }
