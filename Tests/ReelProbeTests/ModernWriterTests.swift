@@ -43,6 +43,16 @@ struct ModernWriterTests {
     #expect(wrong.warnings.map(\.code) == [.durationMismatch], "\(wrong.warnings)")
   }
 
+  @Test func aSubtitleThatStaysForMinutesIsNoDuration() throws {
+    let subtitle = ["-f", "srt", "-i", "data:text/plain,1\n00:00:03,000 --> 00:02:00,000\nWorld\n"]
+    let file = try FFmpegTool.make(
+      "a.mkv", Self.picture + Self.tone + subtitle + Self.h264 + ["-c:a", "aac", "-c:s", "srt"])
+    for media in try file.readBothWays(as: .matroska) {
+      #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
+    }
+  }
+
   /// Without an edit list, the first picture lasts longer if the sound begins before zero.
   @Test(arguments: [["-use_editlist", "0"], ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]])
   func theFirstPictureMayLastLonger(options: [String]) throws {
@@ -107,6 +117,16 @@ struct ModernWriterTests {
       #expect(abs((media.duration ?? 0) - 2.5) < 0.1, "\(media.duration ?? 0)")
       #expect(media.video?.frameRate?.value == 25)
     }
+  }
+
+  /// An offset that claims that many pictures are shown before the first one can't hide how long the others last.
+  @Test func noMoreIsShownBeforeTheFirstThanWasLookedAt() throws {
+    let times = try #require(SampleTimes([SampleTimes.Run(count: 250, step: 512)]))
+    let others = [Int64](repeating: 0, count: 31)
+    #expect(times.lead(offsets: [2048] + others) == 1536)
+    #expect(times.lead(offsets: [100 * 512] + others) == 32 * 512)
+    #expect(times.lead(offsets: [Int64(Int32.max)] + [Int64(Int32.min)]) == 2 * 512)
+    #expect(times.lead(offsets: []) == 0)
   }
 
   /// In a program stream, only the first of several pictures in a packet has a time.

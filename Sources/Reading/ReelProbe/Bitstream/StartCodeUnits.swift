@@ -1,16 +1,16 @@
 /// The NAL units of a byte stream, each preceded by a start code of three bytes (ITU-T H.264 and H.265, Annex B). Empty
 /// units, and bytes before the first start code, are left out.
 struct StartCodeUnits: Sequence, IteratorProtocol {
-  /// The number of bytes that are searched. A picture's headers are at the beginning of its packet, and the rest is
-  /// coded picture data.
-  private static let mostBytes = 65_536
+  /// A picture's headers are at the beginning of its packet, and the rest is coded picture data.
+  static let mostBytes = 65_536
   private let bytes: ArraySlice<UInt8>
   private var position: Int
 
-  init(_ bytes: [UInt8]) {
-    self.bytes = bytes.prefix(Self.mostBytes)
+  /// - Parameter most: the number of bytes that are searched.
+  init(_ bytes: [UInt8], atMost most: Int = mostBytes) {
+    self.bytes = bytes.prefix(most)
     position = 0
-    position = startCode(from: 0) ?? bytes.count
+    position = startCode(from: 0) ?? self.bytes.endIndex
   }
 
   mutating func next() -> ArraySlice<UInt8>? {

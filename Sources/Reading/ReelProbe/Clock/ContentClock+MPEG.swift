@@ -593,27 +593,11 @@ struct MPEGClock<Bytes: ByteReading> {
   }
 
   private static func program(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int64) -> [Moment] {
-    var moments: [Moment] = []
-    var at = 0
-    while at + 16 <= bytes.count {
-      guard bytes[at] == 0, bytes[at + 1] == 0, bytes[at + 2] == 1, bytes[at + 3] >= 0xb9 else {
-        at += 1
-        continue
-      }
-      let id = bytes[at + 3]
-      if id == 0xba {
-        at += bytes[at + 4] >> 6 == 1 ? 14 + Int(bytes[at + 13] & 7) : 12
-        continue
-      }
-      let length = Int(bytes[at + 4]) << 8 | Int(bytes[at + 5])
-      // Private stream 1 holds the sound of DVDs.
-      if (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd, var moment = moment(bytes, at, Int(id)) {
-        moment.place = start + Int64(at)
-        moments.append(moment)
-      }
-      at += id == 0xb9 ? 4 : 6 + length
+    ProgramPackets(bytes).compactMap { packet in
+      var moment = moment(bytes, packet.start, Int(packet.id))
+      moment?.place = start + Int64(packet.start)
+      return moment
     }
-    return moments
   }
 
   /// Reads the header of an elementary stream's packet, including that of MPEG-1 (ISO/IEC 11172-1, 2.4.3.3).
@@ -622,6 +606,7 @@ struct MPEGClock<Bytes: ByteReading> {
       return nil
     }
     let id = bytes[start + 3]
+    // Private stream 1 holds the sound of DVDs.
     guard (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd else { return nil }
     let isPicture = (0xe0...0xef).contains(id)
     let length = Int64(bytes[start + 4]) << 8 | Int64(bytes[start + 5])
