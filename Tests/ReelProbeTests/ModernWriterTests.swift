@@ -129,6 +129,20 @@ struct ModernWriterTests {
     #expect(times.lead(offsets: []) == 0)
   }
 
+  /// Headers of pictures that never come take no time.
+  @Test func headersAloneAreNoPictures() throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=176x144:rate=25:duration=5"]
+    let file = try FFmpegTool.make("a.mpg", picture + ["-c:v", "mpeg2video"])
+    let header: [UInt8] = [0, 0, 1, 0, 0x12, 0x97, 0xFF, 0xF8]
+    let fakes = Array(repeating: header, count: 200).flatMap(\.self)
+    let length = fakes.count + 3
+    let head: [UInt8] = [0, 0, 1, 0xE0, UInt8(length >> 8), UInt8(length & 255), 0x80, 0, 0]
+    let end: [UInt8] = [0, 0, 1, 0xB9]
+    let bytes: [UInt8] = Array(file.allBytes.dropLast(4)) + head + fakes + end
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mpegPS).media
+    #expect(abs((media.duration ?? 0) - 5) < 0.06, "\(media.duration ?? 0)")
+  }
+
   /// In a program stream, only the first of several pictures in a packet has a time.
   @Test(arguments: [
     (["libx264", "-bf", "0"], 5, "25"), (["libx264", "-bf", "3"], 5, "25"), (["libx264"], 12, "30000/1001"),

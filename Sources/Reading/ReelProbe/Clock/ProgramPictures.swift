@@ -42,13 +42,16 @@ struct ProgramPictures {
     }
   }
 
-  private static func kind(of unit: ArraySlice<UInt8>, _ coding: Coding) -> Unit {
+  /// - Parameter follows: whether something that precedes a picture comes before it.
+  private static func kind(of unit: ArraySlice<UInt8>, _ coding: Coding, follows: Bool) -> Unit {
     let type = unit[unit.startIndex]
     let data = unit.dropFirst(coding == .hevc ? 2 : 1)
     // The first macroblock of a first slice is 0, which is coded as a single bit. HEVC has a flag there.
     let isFirst = (data.first ?? 0) & 0x80 != 0
     switch coding {
-    case .mpeg: return type == 0 ? .picture : type < 0xb0 ? .part : .before
+    case .mpeg:
+      // A picture's header alone is none; its first slice follows.
+      return (1...0xaf).contains(type) ? follows ? .picture : .part : .before
     case .h264:
       guard (1...5).contains(type & 0x1f) else { return type & 0x1f == 12 ? .part : .before }
       return isFirst ? .picture : .part
@@ -66,7 +69,7 @@ struct ProgramPictures {
       let code = unit.startIndex - 3
       // What precedes a picture belongs to it, and so does the zero before a start code.
       let begin = start ?? (code > 0 && stream[code - 1] == 0 ? code - 1 : code)
-      let kind = Self.kind(of: unit, coding)
+      let kind = Self.kind(of: unit, coding, follows: start != nil)
       if kind == .picture, begin < packet.start { before += 1 } else if kind == .picture { behind += 1 }
       start = kind == .before ? begin : nil
     }
