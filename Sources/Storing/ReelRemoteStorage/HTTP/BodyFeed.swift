@@ -14,29 +14,27 @@ final class BodyFeed: Sendable {
   }
 
   private struct State {
-    var chunks: [ArraySlice<UInt8>] = []
+    /// What waits to be sent.
+    var chunk: ArraySlice<UInt8>?
     var isEnded = false
     var failure: HTTPFailure?
     /// Whether the sending side takes no more bytes.
     var isAbandoned = false
-    /// The reader, waiting for room.
+    /// The reader, waiting until its chunk is taken.
     var putting: CheckedContinuation<Bool, Never>?
     /// The sender, waiting for something to take.
     var taking: CheckedContinuation<Void, Never>?
     var wake: (@Sendable () -> Void)?
 
-    var isEmpty: Bool { chunks.isEmpty && !isEnded && failure == nil }
+    var isEmpty: Bool { chunk == nil && !isEnded && failure == nil }
   }
   private let state: Mutex<State>
-
-  /// The maximum number of chunks waiting to be sent.
-  private static let room = 1
 
   init() { state = Mutex(State()) }
 
   /// Creates a feed that holds a whole body.
   init(whole bytes: [UInt8]) {
-    state = Mutex(State(chunks: bytes.isEmpty ? [] : [bytes[...]], isEnded: true))
+    state = Mutex(State(chunk: bytes.isEmpty ? nil : bytes[...], isEnded: true))
   }
 
   // MARK: Sending side
@@ -58,7 +56,7 @@ final class BodyFeed: Sendable {
   func take(into buffer: UnsafeMutableRawBufferPointer, wake: @escaping @Sendable () -> Void) -> Piece {
     let (piece, putting): (Piece, CheckedContinuation<Bool, Never>?) = state.withLock { state in
       if let failure = state.failure { return (.failed(failure), nil) }
-      guard let chunk = state.chunks.first else {
+      guard let chunk = state.chunk else {
         if state.isEnded { return (.bytes(0), nil) }
         state.wake = wake
         return (.notYet, nil)
@@ -66,11 +64,10 @@ final class BodyFeed: Sendable {
       let part = chunk.prefix(buffer.count)
       buffer.copyBytes(from: part)
       guard part.count == chunk.count else {
-        state.chunks[0] = chunk[part.endIndex...]
+        state.chunk = chunk[part.endIndex...]
         return (.bytes(part.count), nil)
       }
-      state.chunks.removeFirst()
-      defer { state.putting = nil }
+      defer { (state.chunk, state.putting) = (nil, nil) }
       return (.bytes(part.count), state.putting)
     }
     putting?.resume(returning: true)
@@ -110,8 +107,8 @@ final class BodyFeed: Sendable {
     }
   }
 
-  /// Appends all of `chunk`, and waits until there is room for more.
-  /// - Returns: Whether more is wanted.
+  /// Passes on all of `chunk`, and waits until it is taken.
+  /// - Returns: False if it was not taken, because no more is wanted.
   private func put(_ chunk: [UInt8], _ limiter: RateLimiter?) async throws(UploadError) -> Bool {
     guard let limiter else { return await put(chunk[...]) }
     var rest = chunk[...]
@@ -127,25 +124,26 @@ final class BodyFeed: Sendable {
   }
 
   private func put(_ piece: ArraySlice<UInt8>) async -> Bool {
-    change { $0.chunks.append(piece) }
-    return await withCheckedContinuation { continuation in
-      let answer: Bool? = state.withLock { state in
-        if state.isAbandoned { return false }
-        if state.chunks.count < Self.room { return true }
-        state.putting = continuation
-        return nil
+    await withCheckedContinuation { continuation in
+      // In one step: between two, the piece could be taken, and the request end, which would look as if it had not
+      // been wanted.
+      let isWanted = change { state in
+        guard !state.isAbandoned else { return false }
+        (state.chunk, state.putting) = (piece, continuation)
+        return true
       }
-      if let answer { continuation.resume(returning: answer) }
+      if !isWanted { continuation.resume(returning: false) }
     }
   }
 
-  private func change(_ body: (inout State) -> Void) {
-    let (taking, wake) = state.withLock { state in
-      body(&state)
+  private func change<Value>(_ body: (inout State) -> Value) -> Value {
+    let (value, taking, wake) = state.withLock { state in
+      let value = body(&state)
       defer { (state.taking, state.wake) = (nil, nil) }
-      return (state.taking, state.wake)
+      return (value, state.taking, state.wake)
     }
     taking?.resume()
     wake?()
+    return value
   }
 }
