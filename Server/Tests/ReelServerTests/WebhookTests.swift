@@ -312,6 +312,29 @@ private final class TestWebhook: HTTPTransport {
     #expect(try outbox.report().isEmpty)
   }
 
+  /// `reel-serve events` does so in a process of its own, while the server looks for what it may deliver.
+  @Test func eventsAreReplayedAndAddedWhileTheServerLooks() async throws {
+    let (server, operators) = (try webhook.outbox(), try webhook.outbox())
+    let posts = (0..<50).map { Post.sample($0) }
+    for round in 0..<15 {
+      try server.add(posts.flatMap { [webhook.published($0), webhook.restored($0)] })
+      try server.setAside(server.waiting())
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        group.addTask { try operators.replay() }
+        group.addTask { [event = webhook.published(.sample(50))] in try operators.add([event]) }
+        for _ in 0..<20 {
+          _ = try server.deliverable()
+          try server.tidy()
+        }
+        let counts = try await group.reduce(into: []) { $0.append($1) }
+        #expect(counts.sorted() == [1, 100])
+      }
+      #expect(try server.setAside().isEmpty, "round \(round)")
+      #expect(try server.deliverable().count == 101)
+      for event in try server.waiting() { try server.remove(event) }
+    }
+  }
+
   /// A wrong path or a bad release: one event is tried now and then, and none is given up.
   @Test func oneThatTakesNothingIsLeftInPeace() async throws {
     try webhook.outbox().add((0..<200).map { webhook.published(.sample($0)) })

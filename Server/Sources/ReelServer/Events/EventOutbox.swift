@@ -4,7 +4,7 @@ import Reel
 import Synchronization
 
 /// Events on their way to a webhook, each in a file until it is taken. An event that is not taken for days is set
-/// aside. All of it blocks.
+/// aside. All of it blocks. `reel-serve events` changes the files of a running server.
 public final class EventOutbox: Sendable {
   let folder: String
   /// The folder of the events that were set aside.
@@ -48,12 +48,14 @@ public final class EventOutbox: Sendable {
   /// The events that may be delivered, in order. Events that follow one of the same post that was set aside are set
   /// aside, too: nobody is told of a removal before they are told of the post.
   func deliverable() throws(Problem) -> [OutgoingEvent] {
-    let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
-    let waiting = try waiting()
-    guard !first.isEmpty else { return waiting }
-    let late = waiting.filter { event in first[event.post].map { event.number > $0 } ?? false }
-    try setAside(late)
-    return late.isEmpty ? waiting : waiting.filter { !late.contains($0) }
+    guard try !setAside().isEmpty else { return try waiting() }
+    return try locked { () throws(Problem) in
+      let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
+      let waiting = try waiting()
+      let late = waiting.filter { event in first[event.post].map { event.number > $0 } ?? false }
+      try setAside(late)
+      return waiting.filter { !late.contains($0) }
+    }
   }
 
   /// The events that were set aside, in order.
@@ -78,8 +80,10 @@ public final class EventOutbox: Sendable {
       // The file is hidden until it is complete.
       let (path, new) = (path(of: outgoing), "\(folder)/.\(outgoing.fileName)")
       do throws(Problem) {
-        try write(body, to: new)
-        try Disk.call("rename") { rename(new, path) }
+        try locked { () throws(Problem) in
+          try write(body, to: new)
+          try Disk.call("rename") { rename(new, path) }
+        }
       } catch {
         unlink(new)
         // A missing file does not mean a missing upload here.
@@ -93,20 +97,33 @@ public final class EventOutbox: Sendable {
   }
 
   private func write(_ body: Data, to path: String) throws(Problem) {
-    let file = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    let file = try ownersFile(path, O_WRONLY | O_CREAT | O_TRUNC)
     try Disk.write(Array(body), to: file)
-    // The server must be able to read what root has added.
-    if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
-      try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
-    }
     try Disk.call("fdatasync") { fdatasync(file.number) }
   }
 
-  /// Removes what a process left that died while adding an event. For the one server that uses the folder, before it
-  /// adds any.
+  /// Opens a file. The server must be able to open what root has created.
+  private func ownersFile(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile {
+    let file = try Disk.open(path, flags)
+    if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
+      try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
+    }
+    return file
+  }
+
+  /// Runs `body` while no other process moves events or is about to add one.
+  private func locked<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
+    let lock = try ownersFile(folder + "/.lock", O_RDWR | O_CREAT)
+    try Disk.call("flock") { flock(lock.number, LOCK_EX) }
+    return try withExtendedLifetime(lock) { Result { () throws(Problem) in try body() } }.get()
+  }
+
+  /// Removes what a process left that died while adding an event.
   func tidy() throws(Problem) {
-    for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
-      unlink("\(folder)/\(name)")
+    try locked { () throws(Problem) in
+      for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
+        unlink("\(folder)/\(name)")
+      }
     }
   }
 
@@ -163,9 +180,11 @@ public final class EventOutbox: Sendable {
   /// - Throws: a sentence for users.
   public func replay() throws -> Int {
     do throws(Problem) {
-      let events = try setAside()
-      for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
-      return events.count
+      return try locked { () throws(Problem) in
+        let events = try setAside()
+        for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
+        return events.count
+      }
     } catch {
       throw StartFailure("the events in \(asideFolder) could not all be taken back: \(error.message)")
     }
