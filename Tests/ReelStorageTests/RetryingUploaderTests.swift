@@ -42,8 +42,15 @@ import Testing
       await uploadCode {
         try await uploader.upload(.filled(100), to: key("a.mp4"))
       } == .interrupted)
-    let steady = retrying(LosingReplies(base: memory), RetryPolicy(attempts: 1))
-    #expect(try await steady.upload(.filled(100), to: key("b.mp4")).size == 100)
+    for attempts in [1, 3] {
+      let steady = retrying(LosingReplies(base: memory), RetryPolicy(attempts: attempts))
+      let reports = Mutex<[TransferProgress]>([])
+      let object = try await steady.upload(.filled(100), to: key("b\(attempts).mp4")) { report in
+        reports.withLock { $0.append(report) }
+      }
+      #expect(object.size == 100)
+      #expect(reports.withLock { $0.last }?.sent == 100)
+    }
   }
 
   @Test func whatIsFoundIsHeldAgainstTheSource() async throws {
@@ -245,7 +252,7 @@ private struct LosingReplies: UploaderDecorator {
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
-    _ = try await base.upload(source, to: key, reporting: reporting)
+    _ = try await base.upload(source, to: key)
     throw UploadError(.interrupted, "lost (a test)")
   }
 }

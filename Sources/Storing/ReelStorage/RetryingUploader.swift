@@ -41,7 +41,7 @@ public final class RetryingUploader: UploaderDecorator {
       return try await retries.run(announcing: report.announce, hasAdvanced: report.hasAdvanced) {
         attempt, last throws(UploadError) in
         if let last, let object = try await self.stored(source, key, after: last) {
-          report.finish(attempt)
+          report.finish()
           return object
         }
         return try await self.upload(source, key, attempt, report)
@@ -49,6 +49,7 @@ public final class RetryingUploader: UploaderDecorator {
     } catch {
       // The last reply, too, may have been lost.
       guard error.isWorthARetry, let object = try? await stored(source, key) else { throw error }
+      report.finish()
       return object
     }
   }
@@ -77,12 +78,12 @@ extension RetryingUploader {
     _ source: UploadSource, _ key: ObjectKey, _ attempt: Int, _ report: AttemptReporter
   ) async throws(UploadError) -> StoredObject {
     do throws(UploadError) {
-      return try await base.upload(source, to: key) { report.pass($0, attempt) }
+      return try await base.upload(source, to: key) { report.pass($0) }
     } catch {
       guard error.code == .alreadyExists, attempt > 1, let object = try await stored(source, key) else {
         throw error
       }
-      report.finish(attempt)
+      report.finish()
       return object
     }
   }
@@ -131,8 +132,8 @@ extension RetryingUploader {
 private final class AttemptReporter: Sendable {
   private let total: Int64
   private let reporting: @Sendable (TransferProgress) -> Void
-  /// The bytes sent by this attempt, and by the furthest of those before it.
-  private let reach = Mutex<(now: Int64, before: Int64)>((0, 0))
+  /// The number of this attempt, the bytes that it has sent, and those of the furthest before it.
+  private let reach = Mutex<(attempt: Int, now: Int64, before: Int64)>((1, 0, 0))
 
   init(total: Int64, reporting: @escaping @Sendable (TransferProgress) -> Void) {
     (self.total, self.reporting) = (total, reporting)
@@ -141,23 +142,27 @@ private final class AttemptReporter: Sendable {
   /// Whether the attempt that ends here got further than all before it. Begins to count the next one.
   func hasAdvanced() -> Bool {
     reach.withLock { reach in
-      defer { reach = (0, max(reach.now, reach.before)) }
+      defer { (reach.now, reach.before) = (0, max(reach.now, reach.before)) }
       return reach.now > reach.before
     }
   }
 
   func announce(_ attempt: Int, _ failure: UploadError) {
+    reach.withLock { $0.attempt = attempt }
     reporting(TransferProgress(sent: 0, total: total, attempt: attempt, retrying: failure))
   }
 
-  func pass(_ progress: TransferProgress, _ attempt: Int) {
-    reach.withLock { $0.now = max($0.now, progress.sent) }
+  func pass(_ progress: TransferProgress) {
+    let attempt = reach.withLock { reach in
+      reach.now = max(reach.now, progress.sent)
+      return reach.attempt
+    }
     reporting(TransferProgress(sent: progress.sent, total: progress.total, attempt: attempt))
   }
 
   /// Reports that all bytes were there already.
-  func finish(_ attempt: Int) {
-    reporting(TransferProgress(sent: total, total: total, attempt: attempt))
+  func finish() {
+    reporting(TransferProgress(sent: total, total: total, attempt: reach.withLock { $0.attempt }))
   }
 }
 
