@@ -102,6 +102,8 @@ package final class QueueFeed: FileFeed {
   package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     do throws(CatalogError) {
       while !isOver(), fault == nil {
+        // What has ended already is in the room that is looked at next.
+        while endings.wait(timeout: .now()) == .success {}
         let room = room()
         if room == 0 {
           _ = endings.wait(timeout: .now() + .milliseconds(250))
@@ -287,19 +289,22 @@ package final class QueueFeed: FileFeed {
   package func note(_ events: [IngestEvent]) throws(CatalogError) {
     var (outcomes, delivered): ([ItemOutcome], [Int]) = ([], [])
     var ended = 0
-    let inDoubt = state.withLock { state -> MachineDoubts? in
-      for event in events {
-        guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
-          let item = state.items.removeValue(forKey: ticket)
-        else { continue }
-        state.begun.remove(ticket)
-        ended += 1
-        if case .published(let post) = result, let page = post.pageNumber { delivered.append(page) }
-        outcomes += state.doubts.note(result, of: item)
+    // Not between the list of what is begun and its record: what ends now would be recorded as begun after its end.
+    let inDoubt = hands.sync {
+      state.withLock { state -> MachineDoubts? in
+        for event in events {
+          guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
+            let item = state.items.removeValue(forKey: ticket)
+          else { continue }
+          state.begun.remove(ticket)
+          ended += 1
+          if case .published(let post) = result, let page = post.pageNumber { delivered.append(page) }
+          outcomes += state.doubts.note(result, of: item)
+        }
+        if ended > 0 { state.ended.append((.now, ended)) }
+        state.isInDoubt = state.doubts.isToBeSettled
+        return state.isInDoubt ? state.doubts : nil
       }
-      if ended > 0 { state.ended.append((.now, ended)) }
-      state.isInDoubt = state.doubts.isToBeSettled
-      return state.isInDoubt ? state.doubts : nil
     }
     if let inDoubt { outcomes += settle(inDoubt) }
     do throws(CatalogError) {
