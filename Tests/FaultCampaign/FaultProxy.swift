@@ -35,9 +35,7 @@ package final class FaultProxy: Sendable {
   }
 
   /// Waits until every connection, and every request on it, has ended. For use after the client is gone.
-  package func settle() async throws {
-    while listener.count > 0 { try await Task.sleep(for: .milliseconds(2)) }
-  }
+  package func settle() async throws { try await listener.settle() }
 
   /// Ends the proxy and every connection through it.
   package func stop() async {

@@ -56,6 +56,9 @@ package final class Wire: Sendable {
     }
   }
 
+  /// Sends nothing more; what comes can still be read.
+  package func endSending() { _ = shutdown(socket.rawValue, Int32(SHUT_WR)) }
+
   /// Ends the connection in both directions, so that a reader gets the end. May be called from any thread.
   package func shut() { _ = shutdown(socket.rawValue, Int32(SHUT_RDWR)) }
 
@@ -85,6 +88,24 @@ package final class WireListener: Sendable {
 
   /// The number of open connections.
   package var count: Int { open.count }
+
+  /// Waits until every connection that was made before has been served. For use after the client is gone.
+  package func settle() async throws {
+    // Connections are accepted in order: when this one has ended, none of those before waits for it.
+    let last = try Wire(to: port)
+    last.endSending()
+    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+      do {
+        try onThread {
+          last.awaitEnd()
+          ended.resume()
+        }
+      } catch {
+        ended.resume(throwing: error)
+      }
+    }
+    while count > 0 { try await Task.sleep(for: .milliseconds(2)) }
+  }
 
   /// - Parameters:
   ///   - identity: for TLS; nil for plain connections.
