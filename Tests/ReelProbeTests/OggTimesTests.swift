@@ -103,6 +103,25 @@ struct OggTimesTests {
     #expect(media.warnings.contains { $0.fact == "video.frameRate" }, "\(media.warnings)")
   }
 
+  /// A page of sound that is as long as the file lies beside any rate of its pictures.
+  @Test(arguments: [2, 3], ["libvorbis", "libopus"])
+  func aShortFileConfirmsNoFalseRate(seconds: Int, codec: String) throws {
+    let arguments = [
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=\(seconds)", "-f", "lavfi", "-i",
+      "sine=sample_rate=48000:duration=\(seconds)", "-c:v", "libtheora", "-c:a", codec,
+    ]
+    let bytes = try FFmpegTool.make("a.ogv", arguments).allBytes
+    let header = try #require(bytes.firstRange(of: [0x80] + Array("theora".utf8))).lowerBound
+    for rate in [12, 25, 35, 50] as [UInt8] {
+      var changed = bytes
+      changed[header + 25] = rate
+      OggPages.seal(&changed)
+      let media = try #require(OpenFile(holding: changed)).read(as: .ogg).media
+      let isTold = media.warnings.contains { $0.fact == "video.frameRate" }
+      #expect(isTold == (rate != 25), "\(rate): \(media.warnings)")
+    }
+  }
+
   @Test func whatIsNoPageBetweenPagesIsNamed() throws {
     let coded = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libtheora", "-c:a", "libvorbis"]
     let whole = try FFmpegTool.make("a.ogv", coded).allBytes

@@ -172,9 +172,15 @@ struct OggTimes: Hashable {
   /// Whether two streams end together, or one of them where the other is as far in the file.
   private static func agree(_ one: Stream, _ other: Stream) -> Bool {
     if areNear(one.seconds, other.seconds) { return true }
-    let short = one.seconds < other.seconds ? one : other
+    let (short, long) = one.seconds < other.seconds ? (one, other) : (other, one)
     guard let beside = short.beside, let behind = beside.behind else { return false }
     let slack = slack(short.seconds)
+    // A long page beside all of a stream fits many a rate, unless its own stream only begins behind the other, or both
+    // end in the same half second.
+    guard
+      behind - beside.before <= max(slack, short.seconds / 4) || long.seconds - short.seconds < 0.5
+        || long.firstSecond ?? 0 >= short.seconds
+    else { return false }
     return short.seconds >= beside.before - slack && short.seconds <= behind + slack
   }
 
