@@ -226,6 +226,11 @@ struct FileReading {
       media.video = video
       rewriting.shownStream = nil
     }
+    if let stream = streams.video, let rate = media.video?.frameRate,
+      let ofFrames = FieldSamples.frameRate(rate, structure, stream, in: source)
+    {
+      media.video?.frameRate = ofFrames
+    }
     media.take(tags(context, streams), MovieTracks(structure))
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     let blank = BlankContent.found(in: source, structure, streams)

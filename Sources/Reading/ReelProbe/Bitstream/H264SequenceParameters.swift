@@ -16,6 +16,8 @@ struct H264SequenceParameters: Hashable {
   let hasPlainFrames: Bool
   /// Whether no picture is a field.
   let framesOnly: Bool
+  /// The number of bits of `frame_num` in the header of a slice.
+  let frameNumberBits: Int
   /// Frames per second, according to `time_scale` and `num_units_in_tick`; nil if they are absent.
   let frameRate: Rational?
   /// Whether every frame has the duration that this rate implies.
@@ -27,13 +29,15 @@ struct H264SequenceParameters: Hashable {
     guard let first = unit.first, first & 0x1f == 7 else { return nil }
     var reader = BitReader(escaped: unit.dropFirst())
     guard let profile = reader.bits(16), reader.bits(8) != nil, reader.unsigned() != nil,
-      let sampling = Self.sampling(&reader, profile: profile >> 8), Self.skipOrder(&reader),
+      let sampling = Self.sampling(&reader, profile: profile >> 8), let numberBits = reader.unsigned(),
+      numberBits <= 12, Self.skipOrder(&reader),
       let size = Self.size(&reader, chroma: sampling.chromaFormat), let hasUsability = reader.flag()
     else { return nil }
     self.sampling = sampling
     self.profile = profile
     (width, height) = (size.width, size.height)
     framesOnly = size.framesOnly
+    frameNumberBits = numberBits + 4
     if hasUsability {
       guard let usability = VideoUsability(&reader) else { return nil }
       self.usability = usability
@@ -79,9 +83,9 @@ struct H264SequenceParameters: Hashable {
     return true
   }
 
-  /// Skips the frame numbers, the picture order and the reference frames.
+  /// Skips the picture order and the reference frames.
   private static func skipOrder(_ reader: inout BitReader) -> Bool {
-    guard reader.skipNumbers(1), let order = reader.unsigned() else { return false }
+    guard let order = reader.unsigned() else { return false }
     if order == 0, !reader.skipNumbers(1) { return false }
     if order == 1 {
       guard reader.flag() != nil, reader.skipNumbers(2), let cycle = reader.unsigned(), cycle < 256,

@@ -21,8 +21,9 @@ struct StrayPicture {
     guard !file.isFar, structure.encrypted != true, let stream = streams.video,
       let parameters = stream.pointee.codecpar
     else { return nil }
-    let places = places(
-      of: stream, structure.iso?.fragmentTable, in: file, amongAll ? mostLooks : looks)
+    let places = places(of: stream, structure.iso?.fragmentTable, in: file) {
+      numbers(of: $0, amongAll ? mostLooks : looks)
+    }
     if structure.avi != nil { return firstStray(of: places) { Self.hasChunk($0, in: file) } }
     guard structure.iso?.external == false,
       // Pictures with another entry may be of another codec.
@@ -52,15 +53,17 @@ struct StrayPicture {
   /// The smallest sample to look at: writers use shorter ones as placeholders.
   fileprivate static let leastSample: Int64 = 8
 
-  private static func places(
-    of stream: StreamChoice.Stream, _ fragments: MovieFragments?, in file: BoundedSource, _ looks: Int
+  /// Returns where the samples are whose numbers `chosen` returns, given how many there are.
+  static func places(
+    of stream: StreamChoice.Stream, _ fragments: MovieFragments?, in file: BoundedSource,
+    _ chosen: (Int) -> [Int]
   ) -> [Range<Int64>] {
     let found: [Range<Int64>]
     if let fragments {
       let runs = fragments.sampleRuns[UInt32(truncatingIfNeeded: stream.pointee.id)] ?? []
-      found = runs.ranges(of: numbers(of: runs.samples, looks), in: file)
+      found = runs.ranges(of: chosen(runs.samples), in: file)
     } else {
-      found = numbers(of: Int(avformat_index_get_entries_count(stream)), looks).compactMap {
+      found = chosen(Int(avformat_index_get_entries_count(stream))).compactMap {
         let entry = reel_index_entry(stream, Int32(clamping: $0))
         return entry.position >= 0
           ? entry.position..<entry.position.addingClamped(Int64(max(0, entry.size))) : nil
