@@ -65,6 +65,31 @@ struct ModernWriterTests {
     }
   }
 
+  /// Pictures are decoded ahead by more time at the slow beginning of a screen recording than at its end.
+  @Test(arguments: ["a.mp4", "a.mov"], [[], ["-use_editlist", "0"]])
+  func thePaceMayRise(name: String, options: [String]) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=60:duration=8"]
+    let paced = ["-vf", "select='if(lt(t,4),not(mod(n,60)),1)'", "-fps_mode", "vfr", "-bf", "2"]
+    for media in try FFmpegTool.make(name, picture + Self.h264 + paced + options).readBothWays(
+      as: name == "a.mp4" ? .mp4 : .mov)
+    {
+      #expect(media.video?.frameRate?.description == "61/2", "\(String(describing: media.video?.frameRate))")
+      #expect(media.video?.variableFrameRate == true && media.warnings.isEmpty, "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 8) < 0.05, "\(media.duration ?? 0)")
+    }
+  }
+
+  /// The rate that the encoder was set to says nothing about a single picture beside music.
+  @Test func aStillMayStay() throws {
+    let picture = try FFmpegTool.make("a.mp4", Self.picture + Self.h264 + ["-frames:v", "1"])
+    let stays = ["-c:v", "copy", "-bsf:v", "setts=duration=4/TB", "-c:a", "aac"]
+    for media in try FFmpegTool.make("b.mp4", ["-i", picture.path] + Self.tone + stays).readBothWays(as: .mp4)
+    {
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
+    }
+  }
+
   @Test func aFirstSampleOfAnotherLengthIsNoStep() throws {
     func step(_ runs: [(Int64, Int64)]) throws -> Int64? {
       let times = try #require(SampleTimes(runs.map { SampleTimes.Run(count: $0.0, step: $0.1) }))

@@ -339,6 +339,8 @@ struct MovieWarnings {
   /// fragments this may be the only evidence of how fast the clock runs.
   private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
+      // A single picture stays as long as it should, and has no pace.
+      video?.presentation?.samples != 1,
       let stated = streams.video.flatMap({ BitstreamRate($0) }),
       stated.contradicts(found.value, byFields: false)
     else { return [] }

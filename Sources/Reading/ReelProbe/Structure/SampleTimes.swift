@@ -78,7 +78,7 @@ struct SampleTimes: Hashable {
   /// Returns the times of whole pictures. If most samples take no time, and are shown at the moment of another, they
   /// are parts of one picture: some programs store what they receive packet by packet.
   ///
-  /// - Parameter offsets: as for ``shownEnd(of:offsets:first:)``.
+  /// - Parameter offsets: as for ``lastShown(of:offsets:first:)``.
   func ofPictures(offsets: [Int64]) -> SampleTimes {
     let parts = runs.reduce(Int64(0)) { $0.addingClamped($1.step == 0 ? $1.count : 0) }
     guard parts >= samples - parts, let lasting = SampleTimes(runs.filter { $0.step > 0 }) else {
@@ -110,19 +110,22 @@ struct SampleTimes: Hashable {
     return total
   }
 
-  /// Returns when the sample that is shown last ends, in ticks from when the first one is shown. `offsets` are those
-  /// of the last samples, the very last one first.
-  func shownEnd(of total: Int64, offsets: [Int64], first: Int64) -> Int64 {
-    var (end, time, place) = (total, total, 0)
+  /// Returns from when to when the sample that is shown last is shown, in ticks from when the first one is. Nil without
+  /// offsets: it is the last one of all.
+  ///
+  /// - Parameter offsets: those of the last samples, the very last one first.
+  func lastShown(of total: Int64, offsets: [Int64], first: Int64) -> ClosedRange<Int64>? {
+    var (last, time, place): (ClosedRange<Int64>?, Int64, Int) = (nil, total, 0)
     for run in runs.reversed() {
       for _ in 0..<run.count {
-        guard place < offsets.count else { return end }
+        guard place < offsets.count else { return last }
         time -= run.step
-        end = max(end, time + offsets[place] - first + run.step)
+        let start = time + offsets[place] - first
+        if start + run.step > last?.upperBound ?? .min { last = start...(start + run.step) }
         place += 1
       }
     }
-    return end
+    return last
   }
 
   /// Returns by how many ticks samples are shown before the first one, as pictures are whose predecessors were cut off

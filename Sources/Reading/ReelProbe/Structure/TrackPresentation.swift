@@ -57,16 +57,12 @@ struct TrackPresentation: Hashable {
     samples = times.samples
     sumOfSteps = Double(total) * tick
     lead = Double(times.lead(offsets: track.firstOffsets)) * tick
-    // Only if its header agrees: a single sample with an absurd time must not make the film longer.
-    let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
-    let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
-    let isClaimed = latest > total && abs(latest - claimed) <= times.ordinaryStep
-    let tail = isClaimed ? max(0, min(latest, claimed) - total) : 0
-    mediaSeconds = Double(total + tail) * tick
+    let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
     let shownTimes = track.handler == "vide" ? times.ofPictures(offsets: track.lastOffsets) : times
     let step = shownTimes.ordinaryStep
-    let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
-    let windows = Self.windows(edits, of: track, total: total, step: step, movieScale ?? 1)
+    let tail = Self.tail(times, of: track, total: total, edits, movieScale)
+    mediaSeconds = Double(total + tail) * tick
+    let windows = Self.windows(edits, of: track, total: total, tail: tail, step: step, movieScale ?? 1)
     guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
@@ -91,7 +87,7 @@ struct TrackPresentation: Hashable {
     }
     shown = count
     let shownTail = windows.last?.end == total ? min(tail, windows.last?.beyond ?? tail) : 0
-    let shownTicks = ticks.addingClamped(shownTail)
+    let shownTicks = max(0, ticks.addingClamped(shownTail))
     shownSeconds = Double(shownTicks) * tick
     if edits.contains(where: { $0.start != nil && $0.rate != 1 << 16 }) {
       seconds = edits.reduce(0) { $0 + Double($1.duration) / Double(movieScale ?? 1) }
@@ -100,10 +96,10 @@ struct TrackPresentation: Hashable {
     }
     let recorded: Rate?
     // What an edit cuts off at the beginning may look like a short tail.
-    let hasLongTail = shownTail / 3 > step / 2
+    let hasLongTail = shownTail < 0 || shownTail / 3 > step / 2
     if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0, !hasLongTail {
       recorded = Rate(samples: scale, ticks: only)
-    } else if count > 0, ticks > 0, count < 1 << 31 {
+    } else if count > 0, ticks > 0, shownTicks > 0, count < 1 << 31 {
       recorded = Rate(samples: count * scale, ticks: hasLongTail ? shownTicks : ticks)
     } else {
       let all = shownTimes.samples(from: 0, to: total)
@@ -122,9 +118,38 @@ struct TrackPresentation: Hashable {
     var beyond: Int64 = .max
   }
 
+  /// Returns how much later the last sample ends by the times of showing than by those of decoding, in ticks: less than
+  /// 0 if pictures come faster at the end than at the beginning, because they are decoded less far ahead there.
+  ///
+  /// Only if a header or the edit agrees: a single sample with an absurd time must not make the film longer.
+  private static func tail(
+    _ times: SampleTimes, of track: ISOTrack, total: Int64, _ edits: [TrackEdit], _ movieScale: UInt32?
+  ) -> Int64 {
+    let step = times.ordinaryStep
+    guard
+      let last = times.lastShown(of: total, offsets: track.lastOffsets, first: track.firstOffset),
+      case let end = last.upperBound, end > 0
+    else { return 0 }
+    // How long the sample that is shown last lasts need not be what the one decoded last does.
+    let possible = max(1, min(last.lowerBound, end - step))...(end + step)
+    let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
+    if possible.contains(claimed), end > total { return max(0, min(end, claimed) - total) }
+    // Samples that are shown before the first one are not in between.
+    guard total - end > step, times.lead(offsets: track.firstOffsets) == 0 else { return 0 }
+    if possible.contains(claimed) { return claimed - total }
+    guard edits.count == 1, let only = edits.first, only.start == track.firstOffset, only.rate == 1 << 16,
+      let scale = track.timescale, let movieScale, movieScale > 0,
+      let shown = Int64(exactly: (Double(only.duration) / Double(movieScale) * Double(scale)).rounded()),
+      possible.contains(shown)
+    else { return 0 }
+    return shown - total
+  }
+
   /// Returns the stretches of the media that edits show, in ticks from the first sample's decoding time.
+  ///
+  /// - Parameter tail: how much later the last sample ends by the times of showing than by those of decoding.
   private static func windows(
-    _ edits: [TrackEdit], of track: ISOTrack, total: Int64, step: Int64, _ movieScale: UInt32
+    _ edits: [TrackEdit], of track: ISOTrack, total: Int64, tail: Int64, step: Int64, _ movieScale: UInt32
   ) -> [Window] {
     guard edits.contains(where: { $0.start != nil }), let scale = track.timescale else {
       return edits.isEmpty ? [Window(start: 0, end: total)] : []
@@ -144,7 +169,7 @@ struct TrackPresentation: Hashable {
       guard start < total, length >= 1 else { return nil }
       var end = length < Double(total - exact) ? exact + Int64(length.rounded()) : total
       // Movies count in larger ticks than their media.
-      if abs(total - end) < step { end = total }
+      if abs(total - end) < step || tail < 0 && end > total + tail - step { end = total }
       let beyond = max(0, length - Double(total - start))
       return Window(start: start, end: end, beyond: beyond < 1e15 ? Int64(beyond) : .max)
     }
