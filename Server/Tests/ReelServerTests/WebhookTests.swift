@@ -318,7 +318,8 @@ private final class TestWebhook: HTTPTransport {
     let posts = (0..<50).map { Post.sample($0) }
     for round in 0..<15 {
       try server.add(posts.flatMap { [webhook.published($0), webhook.restored($0)] })
-      try server.setAside(server.waiting())
+      try server.setAside(server.waiting().filter { $0.type == "post.published" })
+      #expect(try server.deliverable().isEmpty && server.waiting().count == 50)
       try await withThrowingTaskGroup(of: Int.self) { group in
         group.addTask { try operators.replay() }
         group.addTask { [event = webhook.published(.sample(50))] in try operators.add([event]) }
@@ -333,6 +334,19 @@ private final class TestWebhook: HTTPTransport {
       #expect(try server.deliverable().count == 101)
       for event in try server.waiting() { try server.remove(event) }
     }
+  }
+
+  @Test func onlyWhatWasLeftLongAgoIsTidiedAway() throws {
+    let outbox = try webhook.outbox()
+    let (left, fresh) = (
+      "\(webhook.folder)/.1_post.published_a.json", "\(webhook.folder)/.2_post.published_b.json"
+    )
+    for path in [left, fresh] { try Data().write(to: URL(filePath: path)) }
+    var times = [timeval(), timeval()]
+    for index in times.indices { times[index].tv_sec = time(nil) - 7200 }
+    utimes(left, times)
+    try outbox.tidy()
+    #expect(!FileManager.default.fileExists(atPath: left) && FileManager.default.fileExists(atPath: fresh))
   }
 
   /// A wrong path or a bad release: one event is tried now and then, and none is given up.

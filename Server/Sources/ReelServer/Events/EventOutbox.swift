@@ -4,7 +4,7 @@ import Reel
 import Synchronization
 
 /// Events on their way to a webhook, each in a file until it is taken. An event that is not taken for days is set
-/// aside. All of it blocks. `reel-serve events` changes the files of a running server.
+/// aside. All of it blocks.
 public final class EventOutbox: Sendable {
   let folder: String
   /// The folder of the events that were set aside.
@@ -45,17 +45,16 @@ public final class EventOutbox: Sendable {
   /// The events to deliver, in order.
   func waiting() throws(Problem) -> [OutgoingEvent] { try Self.events(in: folder) }
 
-  /// The events that may be delivered, in order. Events that follow one of the same post that was set aside are set
-  /// aside, too: nobody is told of a removal before they are told of the post.
-  func deliverable() throws(Problem) -> [OutgoingEvent] {
-    guard try !setAside().isEmpty else { return try waiting() }
-    return try locked { () throws(Problem) in
-      let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
-      let waiting = try waiting()
-      let late = waiting.filter { event in first[event.post].map { event.number > $0 } ?? false }
-      try setAside(late)
-      return waiting.filter { !late.contains($0) }
-    }
+  /// The events that may be delivered, in order.
+  func deliverable() throws(Problem) -> [OutgoingEvent] { try sorted().due }
+
+  /// The waiting events, in order. Those that follow one of the same post that was set aside are late: nobody is told of
+  /// a removal before they are told of the post. They stay where they are, as another process may replay the first.
+  private func sorted() throws(Problem) -> (due: [OutgoingEvent], late: [OutgoingEvent]) {
+    let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
+    let waiting = try waiting()
+    func isLate(_ event: OutgoingEvent) -> Bool { first[event.post].map { event.number > $0 } ?? false }
+    return (waiting.filter { !isLate($0) }, waiting.filter(isLate))
   }
 
   /// The events that were set aside, in order.
@@ -80,10 +79,8 @@ public final class EventOutbox: Sendable {
       // The file is hidden until it is complete.
       let (path, new) = (path(of: outgoing), "\(folder)/.\(outgoing.fileName)")
       do throws(Problem) {
-        try locked { () throws(Problem) in
-          try write(body, to: new)
-          try Disk.call("rename") { rename(new, path) }
-        }
+        try write(body, to: new)
+        try Disk.call("rename") { rename(new, path) }
       } catch {
         unlink(new)
         // A missing file does not mean a missing upload here.
@@ -97,33 +94,21 @@ public final class EventOutbox: Sendable {
   }
 
   private func write(_ body: Data, to path: String) throws(Problem) {
-    let file = try ownersFile(path, O_WRONLY | O_CREAT | O_TRUNC)
+    let file = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     try Disk.write(Array(body), to: file)
-    try Disk.call("fdatasync") { fdatasync(file.number) }
-  }
-
-  /// Opens a file. The server must be able to open what root has created.
-  private func ownersFile(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile {
-    let file = try Disk.open(path, flags)
+    // The server must be able to read what root has added.
     if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
       try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
     }
-    return file
+    try Disk.call("fdatasync") { fdatasync(file.number) }
   }
 
-  /// Runs `body` while no other process moves events or is about to add one.
-  private func locked<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
-    let lock = try ownersFile(folder + "/.lock", O_RDWR | O_CREAT)
-    try Disk.call("flock") { flock(lock.number, LOCK_EX) }
-    return try withExtendedLifetime(lock) { Result { () throws(Problem) in try body() } }.get()
-  }
-
-  /// Removes what a process left that died while adding an event.
+  /// Removes what a process left that died more than an hour ago while adding an event.
   func tidy() throws(Problem) {
-    try locked { () throws(Problem) in
-      for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
-        unlink("\(folder)/\(name)")
-      }
+    for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
+      let path = "\(folder)/\(name)"
+      guard let written = Disk.status(of: path)?.st_mtim.tv_sec, written < time(nil) - 3600 else { continue }
+      unlink(path)
     }
   }
 
@@ -180,11 +165,9 @@ public final class EventOutbox: Sendable {
   /// - Throws: a sentence for users.
   public func replay() throws -> Int {
     do throws(Problem) {
-      return try locked { () throws(Problem) in
-        let events = try setAside()
-        for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
-        return events.count
-      }
+      let (events, late) = (try setAside(), try sorted().late)
+      for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
+      return events.count + late.count
     } catch {
       throw StartFailure("the events in \(asideFolder) could not all be taken back: \(error.message)")
     }
@@ -194,7 +177,8 @@ public final class EventOutbox: Sendable {
   /// - Throws: a sentence for users.
   public func report() throws -> [String] {
     do throws(Problem) {
-      return try setAside().map { Self.line("set aside", $0) } + waiting().map { Self.line("waiting", $0) }
+      let (due, late) = try sorted()
+      return try (setAside() + late).map { Self.line("set aside", $0) } + due.map { Self.line("waiting", $0) }
     } catch {
       throw StartFailure("the events in \(folder) can't be read: \(error.message)")
     }
