@@ -79,6 +79,18 @@ struct ModernWriterTests {
     }
   }
 
+  /// A cut in the fast part shows none of what was decoded ahead in the slow one.
+  @Test(arguments: [["-ss", "6.2"], ["-ss", "5.3"], ["-ss", "6.2", "-t", "0.7"]])
+  func aCutBehindASlowBeginningKeepsItsPace(cut: [String]) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=60:duration=8"]
+    let paced = ["-vf", "select='if(lt(t,4),not(mod(n,60)),1)'", "-fps_mode", "vfr", "-bf", "2", "-g", "60"]
+    let whole = try FFmpegTool.make("a.mp4", picture + Self.h264 + paced)
+    for media in try FFmpegTool.make("b.mp4", cut + ["-i", whole.path, "-c", "copy"]).readBothWays(as: .mp4) {
+      let rate = try #require(media.video?.frameRate?.value)
+      #expect(abs(rate - 60) < 1 || media.video?.variableFrameRate == true && rate < 60, "\(rate)")
+    }
+  }
+
   /// The rate that the encoder was set to says nothing about a single picture beside music.
   @Test func aStillMayStay() throws {
     let picture = try FFmpegTool.make("a.mp4", Self.picture + Self.h264 + ["-frames:v", "1"])
@@ -88,6 +100,16 @@ struct ModernWriterTests {
       #expect(media.warnings.isEmpty, "\(media.warnings)")
       #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
     }
+  }
+
+  /// Nothing lets it be shorter than the others would be.
+  @Test func aStillThatFliesByIsDoubted() throws {
+    var bytes = try FFmpegTool.make("a.mp4", Self.picture + Self.h264 + ["-frames:v", "1"]).allBytes
+    let clock = try #require(bytes.firstRange(of: Array("mdhd".utf8))).lowerBound + 16
+    let scale = try #require(bytes.number(at: clock, bytes: 4))
+    for place in 0..<4 { bytes[clock + place] = UInt8(truncatingIfNeeded: 4 * scale >> (24 - 8 * place)) }
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(media.warnings.contains { $0.fact == "video.frameRate" }, "\(media.warnings)")
   }
 
   @Test func aFirstSampleOfAnotherLengthIsNoStep() throws {
@@ -142,6 +164,19 @@ struct ModernWriterTests {
       #expect(abs((media.duration ?? 0) - 2.5) < 0.1, "\(media.duration ?? 0)")
       #expect(media.video?.frameRate?.value == 25)
     }
+  }
+
+  /// One offset that claims to be that of more samples can't make pictures of one pace come faster at the end.
+  @Test func anEvenPaceDoesNotRise() throws {
+    let coded = ["-c:v", "libx265", "-preset", "superfast", "-pix_fmt", "yuv420p", "-x265-params"]
+    let whole = try FFmpegTool.make("a.mp4", Self.picture + coded + ["log-level=none:keyint=25:bframes=4"])
+    var bytes = try FFmpegTool.make("b.mp4", ["-ss", "1.5", "-i", whole.path, "-c", "copy"]).allBytes
+    let offsets = try #require(bytes.firstRange(of: Array("ctts".utf8))).lowerBound
+    bytes[offsets + 15] += 9
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(
+      media.video?.frameRate?.value == 25 || media.warnings.contains { $0.fact == "video.frameRate" },
+      "\(String(describing: media.video?.frameRate)) \(media.warnings)")
   }
 
   /// An offset that claims that many pictures are shown before the first one can't hide how long the others last.

@@ -339,10 +339,10 @@ struct MovieWarnings {
   /// fragments this may be the only evidence of how fast the clock runs.
   private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
-      // A single picture stays as long as it should, and has no pace.
-      video?.presentation?.samples != 1,
       let stated = streams.video.flatMap({ BitstreamRate($0) }),
-      stated.contradicts(found.value, byFields: false)
+      stated.contradicts(found.value, byFields: false),
+      // A single picture may stay for long.
+      video?.presentation?.samples != 1 || found.value > stated.rate.value
     else { return [] }
     let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
     let what =

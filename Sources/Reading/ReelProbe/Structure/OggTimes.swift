@@ -152,10 +152,11 @@ struct OggTimes: Hashable {
     guard theora.count == 1 else { return pictures = nil }
     picturesBeginLate = theora[0].beginsLate && sounds.allSatisfy(\.beginsLate)
     pictures = theora[0].packets + theora[0].repeated
-    picturesAgree = areAlikeLong || sounds.count == 1 && Self.agree(theora[0], sounds[0])
+    let agreement = areAlikeLong ? .sure : sounds.count == 1 ? Self.agreement(theora[0], sounds[0]) : .none
+    picturesAgree = agreement == .sure
     guard theora[0].repeated > 0 else { return }
     // A time that only a page states is a claim, which later pages may carry on.
-    if soundSeconds == nil { isUnconfirmed = true } else if !picturesAgree { jumps = true }
+    if soundSeconds == nil { isUnconfirmed = true } else if agreement == .none { jumps = true }
     if jumps { pictures = theora[0].packets }
   }
 
@@ -169,19 +170,24 @@ struct OggTimes: Hashable {
 
   private static func slack(_ seconds: Double) -> Double { max(0.2, 0.03 * seconds) }
 
+  private enum Agreement {
+    case sure, possible, none
+  }
+
   /// Whether two streams end together, or one of them where the other is as far in the file.
-  private static func agree(_ one: Stream, _ other: Stream) -> Bool {
-    if areNear(one.seconds, other.seconds) { return true }
+  private static func agreement(_ one: Stream, _ other: Stream) -> Agreement {
+    if areNear(one.seconds, other.seconds) { return .sure }
     let (short, long) = one.seconds < other.seconds ? (one, other) : (other, one)
-    guard let beside = short.beside, let behind = beside.behind else { return false }
     let slack = slack(short.seconds)
-    // A long page beside all of a stream fits many a rate, unless its own stream only begins behind the other, or both
-    // end in the same half second.
-    guard
-      behind - beside.before <= max(slack, short.seconds / 4) || long.seconds - short.seconds < 0.5
-        || long.firstSecond ?? 0 >= short.seconds
-    else { return false }
-    return short.seconds >= beside.before - slack && short.seconds <= behind + slack
+    guard let beside = short.beside, let behind = beside.behind,
+      short.seconds >= beside.before - slack, short.seconds <= behind + slack
+    else { return .none }
+    // A long page beside all of a stream also fits twice its rate, unless its own stream only begins behind the other,
+    // or both end in the same half second.
+    let isSure =
+      behind - beside.before <= max(slack, 0.6 * short.seconds) || long.seconds - short.seconds < 0.5
+      || long.firstSecond ?? 0 >= short.seconds
+    return isSure ? .sure : .possible
   }
 
   private func lateSeconds(_ streams: [Stream]) -> Double? {

@@ -86,7 +86,12 @@ struct TrackPresentation: Hashable {
       steps.insert(found.step)
     }
     shown = count
-    let shownTail = windows.last?.end == total ? min(tail, windows.last?.beyond ?? tail) : 0
+    let shownTail: Int64
+    if let last = windows.last, last.end == total {
+      shownTail = tail < 0 && last.start > 0 ? 0 : min(tail, last.beyond)
+    } else {
+      shownTail = 0
+    }
     let shownTicks = max(0, ticks.addingClamped(shownTail))
     shownSeconds = Double(shownTicks) * tick
     if edits.contains(where: { $0.start != nil && $0.rate != 1 << 16 }) {
@@ -103,7 +108,8 @@ struct TrackPresentation: Hashable {
       recorded = Rate(samples: count * scale, ticks: hasLongTail ? shownTicks : ticks)
     } else {
       let all = shownTimes.samples(from: 0, to: total)
-      recorded = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
+      recorded =
+        total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total + min(0, tail)) : nil
     }
     rate = speed.map { speed in recorded.flatMap { $0.multiplied(by: speed) } } ?? recorded
   }
@@ -135,10 +141,13 @@ struct TrackPresentation: Hashable {
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
     if possible.contains(claimed), end > total { return max(0, min(end, claimed) - total) }
     // Samples that are shown before the first one are not in between.
-    guard total - end > step, times.lead(offsets: track.firstOffsets) == 0 else { return 0 }
+    guard total - end > step, times.lead(offsets: track.firstOffsets) == 0, let scale = track.timescale,
+      // If all come at one pace, they do not come faster at the end.
+      times.evenStep(scale: Int64(scale)) == nil
+    else { return 0 }
     if possible.contains(claimed) { return claimed - total }
     guard edits.count == 1, let only = edits.first, only.start == track.firstOffset, only.rate == 1 << 16,
-      let scale = track.timescale, let movieScale, movieScale > 0,
+      let movieScale, movieScale > 0,
       let shown = Int64(exactly: (Double(only.duration) / Double(movieScale) * Double(scale)).rounded()),
       possible.contains(shown)
     else { return 0 }
@@ -163,13 +172,16 @@ struct TrackPresentation: Hashable {
       // From presentation to decoding times. Nothing is hidden of what is shown before the first decoded sample.
       let exact = max(0, time - max(0, min(track.firstOffset, time)))
       // If less than half of the first sample is cut off, all of it counts as shown.
-      let start = exact < step / 2 ? 0 : exact
+      var start = exact < step / 2 ? 0 : exact
       let length =
         Double(edit.duration) / Double(movieScale) * Double(scale) * max(0, Double(edit.rate) / 65_536)
       guard start < total, length >= 1 else { return nil }
       var end = length < Double(total - exact) ? exact + Int64(length.rounded()) : total
       // Movies count in larger ticks than their media.
       if abs(total - end) < step || tail < 0 && end > total + tail - step { end = total }
+      // There, samples are decoded later, by what is shown earlier.
+      if tail < 0, start > 0 { (start, end) = (start - tail, min(total, end - tail)) }
+      guard start < total else { return nil }
       let beyond = max(0, length - Double(total - start))
       return Window(start: start, end: end, beyond: beyond < 1e15 ? Int64(beyond) : .max)
     }
