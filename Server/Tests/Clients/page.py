@@ -84,9 +84,10 @@ def main():
             until(lambda: "ask for another" in page.states()[-1])
             posts = server.posts(Authorization=f"Bearer {KEY}")
             assert [post["author"] for post in posts] == ["ada"], posts
-        # A 503 is a verdict that is late: the verdicts above have come all the same.
-        faults = [message for message in map(str, browser.messages)
-                  if not any(known in message for known in ("ERR_CONNECTION", "status of 4", "status of 503"))]
+        # A killed server's connections end in several ways. A 503 is a verdict that is late: the verdicts above have come
+        # all the same.
+        expected = ("ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE", "status of 4", "status of 503")
+        faults = [message for message in map(str, browser.messages) if not any(one in message for one in expected)]
         assert not faults, faults
     print("1 passed, 0 failed")
 
