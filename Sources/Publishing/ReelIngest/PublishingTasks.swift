@@ -75,7 +75,10 @@ final class PublishingTasks: Sendable {
     all.enter()
     let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
     Task {
+      let (registered, begin) = AsyncStream.makeStream(of: Never.self)
       let publishing = Task {
+        // A cancellation must not come between its beginning and its registration.
+        for await _ in registered {}
         await publisher.publish(work) { [self] progress in
           change { state in
             switch progress {
@@ -86,6 +89,7 @@ final class PublishingTasks: Sendable {
         }
       }
       let registration = cancellation.onSet { publishing.cancel() }
+      begin.finish()
       await publishing.value
       cancellation.clear(registration)
       all.leave()
