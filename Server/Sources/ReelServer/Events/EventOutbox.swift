@@ -46,11 +46,11 @@ public final class EventOutbox: Sendable {
   func waiting() throws(Problem) -> [OutgoingEvent] { try Self.events(in: folder) }
 
   /// The events that may be delivered, in order.
-  func deliverable() throws(Problem) -> [OutgoingEvent] { try sorted().due }
+  func deliverable() throws(Problem) -> [OutgoingEvent] { try dueAndLate().due }
 
   /// The waiting events, in order. Those that follow one of the same post that was set aside are late: nobody is told of
   /// a removal before they are told of the post. They stay where they are, as another process may replay the first.
-  private func sorted() throws(Problem) -> (due: [OutgoingEvent], late: [OutgoingEvent]) {
+  private func dueAndLate() throws(Problem) -> (due: [OutgoingEvent], late: [OutgoingEvent]) {
     let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
     let waiting = try waiting()
     func isLate(_ event: OutgoingEvent) -> Bool { first[event.post].map { event.number > $0 } ?? false }
@@ -165,7 +165,7 @@ public final class EventOutbox: Sendable {
   /// - Throws: a sentence for users.
   public func replay() throws -> Int {
     do throws(Problem) {
-      let (events, late) = (try setAside(), try sorted().late)
+      let (events, late) = (try setAside(), try dueAndLate().late)
       for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
       return events.count + late.count
     } catch {
@@ -177,7 +177,7 @@ public final class EventOutbox: Sendable {
   /// - Throws: a sentence for users.
   public func report() throws -> [String] {
     do throws(Problem) {
-      let (due, late) = try sorted()
+      let (due, late) = try dueAndLate()
       return try (setAside() + late).map { Self.line("set aside", $0) } + due.map { Self.line("waiting", $0) }
     } catch {
       throw StartFailure("the events in \(folder) can't be read: \(error.message)")
