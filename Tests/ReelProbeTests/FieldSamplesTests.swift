@@ -7,19 +7,22 @@ import Testing
 /// H.264 whose fields are samples of their own, as FFmpeg stores AVCHD in MP4.
 @Suite(.needsFFmpeg)
 struct FieldSamplesTests {
-  /// Fields of two macroblocks, 50 a second; of ten pictures, the first field of the first one is complete.
-  private static func stream(fields: Int) -> [UInt8] {
+  /// Fields of two macroblocks, 50 a second; of ten pictures, the first field of the first one is complete. All that
+  /// follows the first `fields` are frames.
+  private static func stream(samples: Int, fields: Int = .max) -> [UInt8] {
     var bytes: [UInt8] = []
-    for field in 0..<fields {
-      let (isFirst, picture) = (field % 20 == 0, field / 2 % 10)
+    for field in 0..<samples {
+      let isFrame = field >= fields
+      let isFirst = field % 20 == 0 && !isFrame
+      let picture = isFrame ? (field - fields / 2) % 16 : field / 2 % 10
       if isFirst { bytes += sequence + pictures }
       var bits = Bits()
       bits.unsigned(0)
       bits.unsigned(isFirst ? 7 : 5)
       bits.unsigned(0)
       bits.number(picture, 4)
-      bits.number(1, 1)
-      bits.number(field % 2, 1)
+      bits.number(isFrame ? 0 : 1, 1)
+      if !isFrame { bits.number(field % 2, 1) }
       if isFirst { bits.unsigned(0) }
       bits.number(0, isFirst ? 2 : 3)
       bits.unsigned(0)
@@ -30,7 +33,7 @@ struct FieldSamplesTests {
           for byte in 0..<384 { bits.number(byte < 256 ? 90 : 128, 8) }
         }
       } else {
-        bits.unsigned(2)
+        bits.unsigned(isFrame ? 4 : 2)
       }
       bytes += [0, 0, 0, 1, isFirst ? 0x65 : 0x41] + bits.ended
     }
@@ -69,13 +72,24 @@ struct FieldSamplesTests {
   @Test(arguments: [[], ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]])
   func aPictureCountsOnce(options: [String]) throws {
     let folder = try TemporaryFolder()
-    try folder.write(Self.stream(fields: 200), to: "a.264")
+    try folder.write(Self.stream(samples: 200), to: "a.264")
     let file = try FFmpegTool.make(
       "a.mp4", ["-r", "50", "-f", "h264", "-i", folder.path(of: "a.264"), "-c", "copy"] + options)
     for media in try file.readBothWays(as: .mp4) + [file.read(as: .mp4, by: [.thorough]).media] {
       #expect(media.video?.frameRate?.description == "25/1", "\(String(describing: media.video?.frameRate))")
       #expect(media.video?.variableFrameRate == false && media.warnings.isEmpty, "\(media.warnings)")
       #expect(abs((media.duration ?? 0) - 4) < 0.03, "\(media.duration ?? 0)")
+    }
+  }
+
+  /// Two fields at the beginning say nothing about the rest.
+  @Test func framesBehindFieldsCountOneByOne() throws {
+    let folder = try TemporaryFolder()
+    try folder.write(Self.stream(samples: 200, fields: 2), to: "a.264")
+    let file = try FFmpegTool.make(
+      "a.mp4", ["-r", "50", "-f", "h264", "-i", folder.path(of: "a.264"), "-c", "copy"])
+    for media in try file.readBothWays(as: .mp4) {
+      #expect(media.video?.frameRate?.description == "50/1", "\(String(describing: media.video?.frameRate))")
     }
   }
 

@@ -19,13 +19,14 @@ struct FieldSamples {
       sequence.sampling.chromaFormat != 3, let stated = sequence.frameRate,
       abs(rate.value - 2 * stated.value) < 0.02 * rate.value
     else { return nil }
-    let places = StrayPicture.places(of: stream, structure.iso?.fragmentTable, in: file) {
-      Array(0..<min(2, $0))
+    // Two at the beginning, in the middle and at the end.
+    let places = StrayPicture.places(of: stream, structure.iso?.fragmentTable, in: file) { count in
+      count < 6 ? [] : [0, count / 2 - 1, count - 2].flatMap { [$0, $0 + 1] }
     }
     let samples = FieldSamples(sequence: sequence, lengthSize: record.lengthSize, file: file)
-    guard places.count == 2, let first = samples.field(at: places[0]),
-      let second = samples.field(at: places[1]), first.frame == second.frame,
-      first.isBottom != second.isBottom
+    let fields = places.compactMap(samples.field)
+    guard fields.count == 6, fields[0].frame == fields[1].frame,
+      [0, 2, 4].allSatisfy({ fields[$0].isBottom != fields[$0 + 1].isBottom })
     else { return nil }
     return FrameRate(stated)
   }
