@@ -179,7 +179,7 @@ struct TrackPresentation: Hashable {
       var end = length < Double(total - exact) ? exact + Int64(length.rounded()) : total
       // Movies count in larger ticks than their media.
       if abs(total - end) < step || tail < 0 && end > total + tail - step { end = total }
-      // There, samples are decoded later, by what is shown earlier.
+      // Behind a slow beginning, a sample is decoded that much later.
       if tail < 0, start > 0 { (start, end) = (start - tail, min(total, end - tail)) }
       guard start < total else { return nil }
       let beyond = max(0, length - Double(total - start))
