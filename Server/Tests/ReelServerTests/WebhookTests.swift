@@ -336,6 +336,29 @@ private final class TestWebhook: HTTPTransport {
     }
   }
 
+  @Test func twoReplaysAtOnceTakeEachEventBack() async throws {
+    let (one, other) = (try webhook.outbox(), try webhook.outbox())
+    for _ in 0..<10 {
+      try one.add((0..<100).map { webhook.published(.sample($0)) })
+      try one.setAside(one.waiting())
+      async let first = one.replay()
+      async let second = other.replay()
+      let counts = try await [first, second]
+      #expect(try counts.reduce(0, +) == 100 && one.setAside().isEmpty)
+      for event in try one.waiting() { try one.remove(event) }
+    }
+  }
+
+  @Test func aClockThatWasSetBackPutsNoEventBeforeOneThatWasSetAside() throws {
+    let outbox = try webhook.outbox()
+    try outbox.add([webhook.published(.sample())])
+    try outbox.setAside(outbox.waiting())
+    webhook.clock.set(-3_600)
+    let later = try webhook.outbox()
+    try later.add([webhook.restored(.sample())])
+    #expect(try later.deliverable().isEmpty && later.waiting().count == 1)
+  }
+
   @Test func onlyWhatWasLeftLongAgoIsTidiedAway() throws {
     let outbox = try webhook.outbox()
     let (left, fresh) = (

@@ -38,7 +38,7 @@ public final class EventOutbox: Sendable {
     last = Mutex(0)
     _ = try Disk.makeFolder(asideFolder)
     // If the clock was set back, a new event would come before these.
-    let newest = try waiting().last?.number ?? 0
+    let newest = try max(waiting().last?.number ?? 0, setAside().last?.number ?? 0)
     last.withLock { $0 = newest }
   }
 
@@ -166,11 +166,19 @@ public final class EventOutbox: Sendable {
   public func replay() throws -> Int {
     do throws(Problem) {
       let (events, late) = (try setAside(), try dueAndLate().late)
-      for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
-      return events.count + late.count
+      var count = late.count
+      for event in events where try takeBack(event) { count += 1 }
+      return count
     } catch {
       throw StartFailure("the events in \(asideFolder) could not all be taken back: \(error.message)")
     }
+  }
+
+  /// Returns false if another process has taken it back.
+  private func takeBack(_ event: OutgoingEvent) throws(Problem) -> Bool {
+    if rename(asidePath(of: event), path(of: event)) == 0 { return true }
+    guard errno == ENOENT else { throw Problem(errno: errno, in: "rename") }
+    return false
   }
 
   /// One line for each event that was not taken yet.
