@@ -90,6 +90,23 @@ struct ModernWriterTests {
     }
   }
 
+  /// The last picture stays, as at the end of a screen recording.
+  @Test func aCutBeforeAPictureThatStaysLastsAsLong() throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=60:duration=17"]
+    let paced = [
+      "-vf", "select='if(lt(t,4),not(mod(n,4)),if(lt(t,8),1,eq(n,1000)))'", "-fps_mode", "vfr", "-bf", "2",
+      "-g", "60",
+    ]
+    let whole = try FFmpegTool.make("a.mp4", picture + Self.h264 + paced)
+    for media in try FFmpegTool.make("b.mp4", ["-ss", "6.3", "-i", whole.path, "-c", "copy"]).readBothWays(
+      as: .mp4)
+    {
+      #expect(abs((media.duration ?? 0) - 10.4) < 0.1, "\(media.duration ?? 0)")
+      #expect(
+        abs((media.video?.frameRate?.value ?? 0) - 9.9) < 0.2 && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// The rate that the encoder was set to says nothing about a single picture beside music.
   @Test func aStillMayStay() throws {
     let picture = try FFmpegTool.make("a.mp4", Self.picture + Self.h264 + ["-frames:v", "1"])

@@ -47,6 +47,8 @@ struct OggTimes: Hashable {
     var headers = 3
     var packets: Int64 = 0
     var before: Int64?
+    /// The number of pages that state a time.
+    var timed = 0
     /// The packets since the last page that states a time.
     var since: Int64 = 0
     /// Repeated pictures, for which the one before them stays: pages count them, and newer writers leave out their
@@ -181,11 +183,14 @@ struct OggTimes: Hashable {
     let slack = slack(short.seconds)
     guard let beside = short.beside, let behind = beside.behind,
       short.seconds >= beside.before - slack, short.seconds <= behind + slack
-    else { return .none }
-    // A long page beside all of a stream also fits twice its rate, unless its own stream only begins behind the other,
-    // or both end in the same half second.
+    else {
+      // A writer may keep an only page to the end.
+      return short.timed == 1 ? .possible : .none
+    }
+    // A long page beside all of a stream fits many a rate, unless its own stream only begins behind the other, or both
+    // end in the same half second.
     let isSure =
-      behind - beside.before <= max(slack, 0.6 * short.seconds) || long.seconds - short.seconds < 0.5
+      behind - beside.before <= max(slack, short.seconds / 4) || long.seconds - short.seconds < 0.5
       || long.firstSecond ?? 0 >= short.seconds
     return isSure ? .sure : .possible
   }
@@ -282,6 +287,7 @@ struct OggTimes: Hashable {
     let own = stream.since
     defer {
       (stream.before, stream.last, stream.since, stream.isTorn) = (time, max(stream.last, time), 0, false)
+      stream.timed += 1
     }
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {

@@ -62,7 +62,9 @@ struct TrackPresentation: Hashable {
     let step = shownTimes.ordinaryStep
     let tail = Self.tail(times, of: track, total: total, edits, movieScale)
     mediaSeconds = Double(total + tail) * tick
-    let windows = Self.windows(edits, of: track, total: total, tail: tail, step: step, movieScale ?? 1)
+    let windows = Self.windows(
+      edits, of: track, total: total, tail: tail, step: step, lastStep: times.runs.last?.step ?? 0,
+      movieScale ?? 1)
     guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
@@ -137,7 +139,7 @@ struct TrackPresentation: Hashable {
       case let end = last.upperBound, end > 0
     else { return 0 }
     // How long the sample that is shown last lasts need not be what the one decoded last does.
-    let possible = max(1, min(last.lowerBound, end - step))...(end + step)
+    let possible = max(1, min(last.lowerBound, end - step))...(end + max(step, times.runs.last?.step ?? 0))
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
     if possible.contains(claimed), end > total { return max(0, min(end, claimed) - total) }
     // Samples that are shown before the first one are not in between.
@@ -158,7 +160,8 @@ struct TrackPresentation: Hashable {
   ///
   /// - Parameter tail: how much later the last sample ends by the times of showing than by those of decoding.
   private static func windows(
-    _ edits: [TrackEdit], of track: ISOTrack, total: Int64, tail: Int64, step: Int64, _ movieScale: UInt32
+    _ edits: [TrackEdit], of track: ISOTrack, total: Int64, tail: Int64, step: Int64, lastStep: Int64,
+    _ movieScale: UInt32
   ) -> [Window] {
     guard edits.contains(where: { $0.start != nil }), let scale = track.timescale else {
       return edits.isEmpty ? [Window(start: 0, end: total)] : []
@@ -179,8 +182,11 @@ struct TrackPresentation: Hashable {
       var end = length < Double(total - exact) ? exact + Int64(length.rounded()) : total
       // Movies count in larger ticks than their media.
       if abs(total - end) < step || tail < 0 && end > total + tail - step { end = total }
-      // Behind a slow beginning, a sample is decoded that much later.
-      if tail < 0, start > 0 { (start, end) = (start - tail, min(total, end - tail)) }
+      // Behind a slow beginning, a sample is decoded later by as much as does not come from the last one's length.
+      if tail < 0, start > 0 {
+        let later = max(0, -tail - max(0, lastStep - step))
+        (start, end) = (start + later, min(total, end + later))
+      }
       guard start < total else { return nil }
       let beyond = max(0, length - Double(total - start))
       return Window(start: start, end: end, beyond: beyond < 1e15 ? Int64(beyond) : .max)
